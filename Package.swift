@@ -1,0 +1,83 @@
+// swift-tools-version: 6.2
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: swift-oss-multipart authors
+
+import PackageDescription
+
+// Every target is checked the same way; each feature's proposal says what it asks for.
+let settings: [SwiftSetting] = [
+    // SE-0335: `any` is written out.
+    .enableUpcomingFeature("ExistentialAny"),
+    // SE-0409: an import is internal unless it is said to be public.
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    // SE-0444: a member is seen only where its module is imported.
+    .enableUpcomingFeature("MemberImportVisibility"),
+    // SE-0461: an async function runs where its caller runs unless it is `@concurrent`.
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    // SE-0458: unsafe code is marked.
+    .strictMemorySafety(),
+    // SE-0443: a warning is an error.
+    .treatAllWarnings(as: .error),
+]
+
+let package = Package(
+    name: "swift-oss-multipart",
+    platforms: [.macOS(.v26)],
+    products: [
+        .library(name: "OSSMultipart", targets: ["OSSMultipart"]),
+        .library(name: "OSSLocalServer", targets: ["OSSLocalServer"]),
+        .executable(name: "ossmp", targets: ["ossmp"]),
+        .executable(name: "oss-local-server", targets: ["oss-local-server"]),
+    ],
+    targets: [
+        // C libraries of the system.
+        .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "CISAL", pkgConfig: "libisal", providers: [.apt(["libisal-dev"])]),
+        .systemLibrary(name: "CXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
+        .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+        .systemLibrary(name: "CGetopt"),
+
+        // What bytes mean.
+        .target(name: "OSSWire", dependencies: ["COpenSSL", "CISAL", "CXML2"], swiftSettings: settings),
+        // What the operating system does with files and threads.
+        .target(name: "SystemIO", swiftSettings: settings),
+        // How bytes travel.
+        .target(name: "CurlTransport", dependencies: ["CCurl", "OSSWire", "SystemIO"], swiftSettings: settings),
+        // The client and the uploader.
+        .target(
+            name: "OSSMultipart",
+            dependencies: ["CurlTransport", "OSSWire", "SystemIO"],
+            swiftSettings: settings
+        ),
+        // The server to develop and test against.
+        .target(
+            name: "OSSLocalServer",
+            dependencies: ["CMicroHTTPD", "OSSWire", "SystemIO"],
+            swiftSettings: settings
+        ),
+
+        // The tools see what users see: the public API and nothing else.
+        .executableTarget(
+            name: "ossmp",
+            dependencies: ["CGetopt", "OSSMultipart"],
+            packageAccess: false,
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "oss-local-server",
+            dependencies: ["CGetopt", "OSSLocalServer"],
+            packageAccess: false,
+            swiftSettings: settings
+        ),
+
+        .testTarget(
+            name: "OSSWireTests",
+            dependencies: ["OSSWire"],
+            resources: [.embedInCode("vectors.json")],
+            swiftSettings: settings
+        ),
+        .testTarget(name: "SystemIOTests", dependencies: ["SystemIO"], swiftSettings: settings),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: swift-oss-multipart authors
+
+/// Percent-encoding as RFC 3986 and OSS want it: everything but `A-Z a-z 0-9 - _ . ~` is escaped, upper-case digits.
+package enum PercentEncoding {
+    /// Escapes `text`'s UTF-8; with `keepingSlash` a slash stays (paths), else it is escaped (queries).
+    package static func encode(_ text: some StringProtocol, keepingSlash: Bool = false) -> String {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.utf8.count)
+        for byte in text.utf8 {
+            if Self.isUnreserved(byte) || (keepingSlash && byte == UInt8(ascii: "/")) {
+                bytes.append(byte)
+            } else {
+                bytes.append(UInt8(ascii: "%"))
+                bytes.append(Hex.upperDigits[Int(byte >> 4)])
+                bytes.append(Hex.upperDigits[Int(byte & 15)])
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Resolves the escapes of `text` once; nil where an escape is malformed or the result is not UTF-8.
+    ///
+    /// A `+` stays a plus; `plusIsBlank` is for form data.
+    package static func decode(_ text: some StringProtocol, plusIsBlank: Bool = false) -> String? {
+        guard let bytes = self.decodeBytes(text, plusIsBlank: plusIsBlank) else { return nil }
+        return String(validating: bytes, as: UTF8.self)
+    }
+
+    /// Resolves the escapes of `text` once into bytes; nil where an escape is malformed.
+    package static func decodeBytes(_ text: some StringProtocol, plusIsBlank: Bool = false) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.utf8.count)
+        var rest = text.utf8.makeIterator()
+        while let byte = rest.next() {
+            switch byte {
+            case UInt8(ascii: "%"):
+                guard let high = rest.next().flatMap(Hex.value(ofDigit:)),
+                    let low = rest.next().flatMap(Hex.value(ofDigit:))
+                else { return nil }
+                bytes.append(high << 4 | low)
+            case UInt8(ascii: "+") where plusIsBlank:
+                bytes.append(UInt8(ascii: " "))
+            default:
+                bytes.append(byte)
+            }
+        }
+        return bytes
+    }
+
+    private static func isUnreserved(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
+            UInt8(ascii: "~"):
+            true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: swift-oss-multipart authors
+
+/// What a signature covers of a request.
+package struct SignableRequest: Sendable {
+    /// `GET`, `PUT`, `POST`, `HEAD` or `DELETE`.
+    package var method: String
+    /// The bucket, whatever the addressing style; nil for calls on the service.
+    package var bucket: String?
+    /// The key, decoded; nil for calls on the bucket.
+    package var key: String?
+    /// The query's parameters, decoded.
+    package var query: [QueryItem]
+    /// The header fields as they are sent.
+    package var headers: HTTPFields
+
+    package init(
+        method: String, bucket: String? = nil, key: String? = nil, query: [QueryItem] = [], headers: HTTPFields = [:]
+    ) {
+        self.method = method
+        self.bucket = bucket
+        self.key = key
+        self.query = query
+        self.headers = headers
+    }
+}
+
+/// Signature version 4, OSS4-HMAC-SHA256.
+///
+/// OSS document: Include a V4 signature in the Authorization header; Include a V4 signature in a URL.
+package struct SignatureV4: Sendable {
+    /// The algorithm's name as the wire carries it.
+    package static let algorithm = "OSS4-HMAC-SHA256"
+    /// What stands in for the payload's digest: the payload is not signed.
+    package static let unsignedPayload = "UNSIGNED-PAYLOAD"
+    private static let terminator = "aliyun_v4_request"
+
+    /// The moment that is signed.
+    package var date: Timestamp
+    /// The region, for example `cn-hangzhou`.
+    package var region: String
+    /// The product: `oss`, or `oss-cloudbox`.
+    package var product: String
+    /// Headers to sign beside those that are always signed; names that are always signed or missing are left out.
+    package var additionalHeaders: [String]
+
+    package init(date: Timestamp, region: String, product: String = "oss", additionalHeaders: [String] = []) {
+        self.date = date
+        self.region = region
+        self.product = product
+        self.additionalHeaders = additionalHeaders
+    }
+
+    /// Day, region, product and terminator, as the credential carries them behind the access key ID.
+    package var scope: String { "\(self.date.compactDay)/\(self.region)/\(self.product)/\(Self.terminator)" }
+
+    /// The text whose digest is signed.
+    package func canonicalRequest(_ request: SignableRequest) -> String {
+        let additional = self.additionalNames(in: request.headers)
+        var uri = "/"
+        if let bucket = request.bucket { uri += PercentEncoding.encode(bucket, keepingSlash: true) + "/" }
+        if let key = request.key { uri += PercentEncoding.encode(key, keepingSlash: true) }
+        let query = request.query
+            .filter { $0.name != "x-oss-signature" }
+            .map { (name: PercentEncoding.encode($0.name), value: PercentEncoding.encode($0.value ?? "")) }
+            // By bytes: Swift's own order of strings is that of Unicode scalars, the same for ASCII.
+            .sorted { ($0.name, $0.value) < ($1.name, $1.value) }
+            .map { $0.value.isEmpty ? $0.name : "\($0.name)=\($0.value)" }
+            .joined(separator: "&")
+        let headers = request.headers.all
+            .map { (name: $0.name.loweredASCII, value: $0.value.trimmedBlanks) }
+            .filter { Self.isAlwaysSigned($0.name) || additional.contains($0.name) }
+            .sorted { $0.name < $1.name }
+            .map { "\($0.name):\($0.value)\n" }
+            .joined()
+        return [request.method, uri, query, headers, additional.joined(separator: ";"), Self.unsignedPayload]
+            .joined(separator: "\n")
+    }
+
+    /// The text that the signature is computed over.
+    package func stringToSign(canonicalRequest: String) throws(DigestError) -> String {
+        let digest = try MessageDigest.of(Array(canonicalRequest.utf8), .sha256)
+        return [Self.algorithm, self.date.compact, self.scope, Hex.lower(digest)].joined(separator: "\n")
+    }
+
+    /// The signature of a string to sign, in lower-case hexadecimal digits.
+    package func signature(ofStringToSign text: String, secret: String) throws(DigestError) -> String {
+        var key = Array("aliyun_v4\(secret)".utf8)
+        for step in [self.date.compactDay, self.region, self.product, Self.terminator] {
+            key = try HMAC.authenticationCode(for: Array(step.utf8), key: key, .sha256)
+        }
+        return Hex.lower(try HMAC.authenticationCode(for: Array(text.utf8), key: key, .sha256))
+    }
+
+    /// Adds `x-oss-date`, `x-oss-content-sha256` and, with a token, `x-oss-security-token`, then signs: the value of
+    /// `Authorization` is set.
+    package func sign(
+        _ request: inout SignableRequest, accessKeyID: String, secret: String, securityToken: String?
+    ) throws(DigestError) {
+        request.headers["x-oss-date"] = self.date.compact
+        request.headers["x-oss-content-sha256"] = Self.unsignedPayload
+        request.headers["x-oss-security-token"] = securityToken
+        let text = try self.stringToSign(canonicalRequest: self.canonicalRequest(request))
+        let signature = try self.signature(ofStringToSign: text, secret: secret)
+        let additional = self.additionalNames(in: request.headers)
+        // An empty list would be refused by the service: the field is left out.
+        let list = additional.isEmpty ? "" : ",AdditionalHeaders=" + additional.joined(separator: ";")
+        request.headers["Authorization"] =
+            "\(Self.algorithm) Credential=\(accessKeyID)/\(self.scope)\(list),Signature=\(signature)"
+    }
+
+    /// Adds the parameters of a presigned URL to the query, the signature among them.
+    ///
+    /// - Parameter expires: seconds for which the URL is good, 1 to 604,800.
+    package func presign(
+        _ request: inout SignableRequest, accessKeyID: String, secret: String, securityToken: String?, expires: Int
+    ) throws(DigestError) {
+        let additional = self.additionalNames(in: request.headers)
+        request.query.append(QueryItem("x-oss-signature-version", Self.algorithm))
+        request.query.append(QueryItem("x-oss-credential", "\(accessKeyID)/\(self.scope)"))
+        request.query.append(QueryItem("x-oss-date", self.date.compact))
+        request.query.append(QueryItem("x-oss-expires", String(expires)))
+        if let securityToken { request.query.append(QueryItem("x-oss-security-token", securityToken)) }
+        if !additional.isEmpty {
+            request.query.append(QueryItem("x-oss-additional-headers", additional.joined(separator: ";")))
+        }
+        let text = try self.stringToSign(canonicalRequest: self.canonicalRequest(request))
+        request.query.append(QueryItem("x-oss-signature", try self.signature(ofStringToSign: text, secret: secret)))
+    }
+
+    /// The additional headers that count: present, lower-case, sorted, once each, and not signed anyway.
+    private func additionalNames(in headers: HTTPFields) -> [String] {
+        Set(self.additionalHeaders.map(\.loweredASCII))
+            .filter { !Self.isAlwaysSigned($0) && headers[$0] != nil }
+            .sorted()
+    }
+
+    private static func isAlwaysSigned(_ name: String) -> Bool {
+        name == "content-type" || name == "content-md5" || name.hasPrefix("x-oss-")
+    }
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: swift-oss-multipart authors
+
+import Glibc
+import Synchronization
+
+/// Threads for calls that block: reading files, syncing, computing digests.
+///
+/// Swift's own threads never wait for them.
+///
+/// Threads begin when there is work and end after they were idle for a while, or with ``shutDown()``.
+package final class BlockingExecutor: Sendable {
+    private let pool: Pool
+
+    /// Makes an executor.
+    ///
+    /// - Parameter threads: most threads at a time, at least 1.
+    package init(threads: Int) { self.pool = Pool(limit: max(1, threads)) }
+
+    deinit { self.pool.close() }
+
+    /// Runs `body` on a thread that may block and returns what it returns.
+    ///
+    /// Cancelling the caller's task does not stop `body`; long work looks at the task's state between its steps.
+    package func run<Value: Sendable, Failure: Error>(
+        _ body: @escaping @Sendable () throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        let outcome = await withCheckedContinuation {
+            (continuation: CheckedContinuation<Result<Value, Failure>, Never>) in
+            self.pool.add {
+                do throws(Failure) { continuation.resume(returning: .success(try body())) } catch {
+                    continuation.resume(returning: .failure(error))
+                }
+            }
+        }
+        return try outcome.get()
+    }
+
+    /// Lets queued work finish, then ends all threads and waits for them; later work runs on threads of its own.
+    package func shutDown() async {
+        await withCheckedContinuation { continuation in
+            self.pool.close { continuation.resume() }
+        }
+    }
+}
+
+/// The queue and the threads of an executor.
+///
+/// Threads hold the pool, not the executor, so an executor that is let go ends them.
+private final class Pool: Sendable {
+    private struct State {
+        var jobs: [@Sendable () -> Void] = []
+        var next = 0
+        var threads = 0
+        var idle = 0
+        var isClosed = false
+        var whenEmpty: [@Sendable () -> Void] = []
+    }
+
+    /// How long a thread waits for work before it ends, in seconds.
+    private static let idleSeconds = 2
+
+    private let limit: Int
+    private let state = Mutex(State())
+    private let signal = Semaphore()
+
+    init(limit: Int) { self.limit = limit }
+
+    func add(_ job: @escaping @Sendable () -> Void) {
+        let needsThread = self.state.withLock { state in
+            state.jobs.append(job)
+            // Each waiting job takes one idle thread; where there are none to spare, a new one begins.
+            guard state.jobs.count - state.next > state.idle, state.threads < self.limit else { return false }
+            state.threads += 1
+            return true
+        }
+        if needsThread { self.startThread() } else { self.signal.post() }
+    }
+
+    func close(whenEmpty: (@Sendable () -> Void)? = nil) {
+        let (waiting, isEmpty) = self.state.withLock { state in
+            state.isClosed = true
+            if state.threads > 0, let whenEmpty { state.whenEmpty.append(whenEmpty) }
+            return (state.idle, state.threads == 0)
+        }
+        for _ in 0..<waiting { self.signal.post() }
+        if isEmpty { whenEmpty?() }
+    }
+
+    private func startThread() {
+        // SAFETY: the box is retained here and released by the thread's first act, or here where no thread came of it.
+        let box = unsafe Unmanaged.passRetained(self)
+        var thread = pthread_t()
+        let result = unsafe pthread_create(
+            &thread, nil,
+            { context in
+                if let context = unsafe context {
+                    unsafe Unmanaged<Pool>.fromOpaque(context).takeRetainedValue().work()
+                }
+                return nil
+            }, unsafe box.toOpaque()
+        )
+        if result == 0 {
+            _ = pthread_detach(thread)
+        } else {
+            // No thread can be had: the work is done here, late but done.
+            unsafe box.release()
+            self.work(mayWait: false)
+        }
+    }
+
+    private func work(mayWait: Bool = true) {
+        while true {
+            enum Step { case job(@Sendable () -> Void), wait, end([@Sendable () -> Void]) }
+            let step: Step = self.state.withLock { state in
+                if state.next < state.jobs.count {
+                    let job = state.jobs[state.next]
+                    state.next += 1
+                    if state.next == state.jobs.count {
+                        state.jobs.removeAll(keepingCapacity: true)
+                        state.next = 0
+                    }
+                    return .job(job)
+                }
+                if mayWait, !state.isClosed {
+                    state.idle += 1
+                    return .wait
+                }
+                state.threads -= 1
+                guard state.threads == 0 else { return .end([]) }
+                defer { state.whenEmpty = [] }
+                return .end(state.whenEmpty)
+            }
+            switch step {
+            case .job(let job): job()
+            case .wait:
+                let wasWoken = self.signal.wait(seconds: Self.idleSeconds)
+                let isOver = self.state.withLock { state in
+                    state.idle -= 1
+                    guard !wasWoken, state.next == state.jobs.count, state.threads > 0, !state.isClosed else {
+                        return false
+                    }
+                    state.threads -= 1
+                    return true
+                }
+                if isOver { return }
+            case .end(let callbacks):
+                for callback in callbacks { callback() }
+                return
+            }
+        }
+    }
+}
+
+/// A counting semaphore.
+///
+/// The corresponding C functions are `sem_post` and `sem_clockwait`.
+@safe private final class Semaphore: Sendable {
+    // Owned: made in init, freed in deinit. The C functions may be called from any thread.
+    private nonisolated(unsafe) let semaphore: UnsafeMutablePointer<sem_t>
+
+    init() {
+        unsafe self.semaphore = .allocate(capacity: 1)
+        _ = unsafe sem_init(self.semaphore, 0, 0)
+    }
+
+    deinit {
+        _ = unsafe sem_destroy(self.semaphore)
+        unsafe self.semaphore.deallocate()
+    }
+
+    func post() { _ = unsafe sem_post(self.semaphore) }
+
+    /// Waits for a post; false after `seconds` without one.
+    ///
+    /// A signal counts as a post: the caller looks for work anyway.
+    func wait(seconds: Int) -> Bool {
+        var end = timespec()
+        _ = unsafe clock_gettime(CLOCK_REALTIME, &end)
+        end.tv_sec += seconds
+        return unsafe sem_timedwait(self.semaphore, &end) == 0 || errno != ETIMEDOUT
+    }
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: swift-oss-multipart authors
+
+import OSSWire
+import Testing
+
+@Suite struct XMLElementTests {
+    private func parse(_ text: String) throws -> XMLElement { try XMLElement.parse(Array(text.utf8)) }
+
+    @Test func `Names count without namespace, and CDATA, comments and blanks are read through`() throws {
+        let root = try self.parse(
+            """
+            \u{FEFF}<?xml version="1.0"?><!-- note --><x:R xmlns:x="u"><x:A>1 &amp; 2</x:A><A><![CDATA["E"]]></A><B/></x:R>
+            """)
+        #expect(root.name == "R")
+        #expect(root.all("A").map(\.text) == ["1 & 2", "\"E\""])
+        #expect(root["B"]?.text == "")
+    }
+
+    @Test func `Blanks before the declaration are skipped`() throws {
+        #expect(try self.parse(" \n\t\r <?xml version=\"1.0\"?><R/>").name == "R")
+    }
+
+    @Test(arguments: [
+        "", "   ", "no document", "<R>", "<R></S>", "<R/><R/>", "<R>&undefined;</R>", "<html><body><br></body></html>",
+        "<!DOCTYPE R [<!ENTITY a \"b\">]><R>&a;</R>", "<!DOCTYPE R><R/>",
+    ])
+    func `What is no document of OSS is refused`(text: String) {
+        #expect(throws: XMLError.self) { try self.parse(text) }
+    }
+
+    @Test func `Deep nesting and endless lists are refused`() {
+        #expect(throws: XMLError.self) {
+            try self.parse(String(repeating: "<a>", count: 100_000) + String(repeating: "</a>", count: 100_000))
+        }
+        #expect(throws: XMLError.self) { try self.parse("<R>" + String(repeating: "<a/>", count: 100_001) + "</R>") }
+    }
+
+    @Test func `An entity bomb is refused before anything is expanded`() {
+        var bomb = "<!DOCTYPE R [<!ENTITY e0 \"eeeeeeeeee\">"
+        for level in 1...20 {
+            bomb += "<!ENTITY e\(level) \"" + String(repeating: "&e\(level - 1);", count: 10) + "\">"
+        }
+        #expect(throws: XMLError.self) { try self.parse(bomb + "]><R>&e20;</R>") }
+    }
+
+    @Test func `Another root is refused by name`() throws {
+        #expect {
+            try XMLElement.parse(Array("<Error/>".utf8), root: "ListPartsResult")
+        } throws: { "\($0)".contains("Error") }
+    }
+
+    @Test func `Numbers and truth values are read strictly`() throws {
+        let root = try self.parse("<R><N> 7\n</N><M>x</M><T>true</T><F>FALSE</F><Big>300</Big></R>")
+        #expect(try root.requiredInteger("N", as: Int.self) == 7)
+        #expect(try root.integer("None", as: Int.self) == nil)
+        #expect(try root.boolean("T") == true)
+        #expect(throws: XMLError.self) { try root.requiredInteger("M", as: Int.self) }
+        #expect(throws: XMLError.self) { try root.requiredInteger("Big", as: UInt8.self) }
+        #expect(throws: XMLError.self) { try root.boolean("F") }
+        #expect(throws: XMLError.self) { try root.requiredString("None") }
+    }
+
+    @Test func `What is written is read back`() throws {
+        var writer = XMLWriter()
+        let text = "<a> & \"b\" 文 \r\n\t'"
+        writer.element("R", namespace: XMLWriter.namespace) {
+            $0.element("Text", text)
+            $0.element("Number", 42)
+        }
+        let root = try XMLElement.parse(writer.bytes, root: "R")
+        #expect(root.string("Text") == text)
+        #expect(root.string("Number") == "42")
+    }
+}
