@@ -78,6 +78,11 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(name: "SystemIOTests", dependencies: ["SystemIO"], swiftSettings: settings),
+        .testTarget(
+            name: "CurlTransportTests",
+            dependencies: ["CurlTransport", "OSSWire", "SystemIO"],
+            swiftSettings: settings
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: swift-oss-multipart authors
+
+internal import Synchronization
+
+/// One call of ``CurlTransport/execute(_:)``: the lock box that the caller's task and the loop's thread share.
+///
+/// Whoever comes first decides: a call that is cancelled before it begins never reaches the loop.
+final class CurlCall: Sendable {
+    private enum Phase {
+        case new
+        case waiting(CheckedContinuation<TransportResponse, any Error>)
+        case finished
+    }
+
+    private struct State {
+        var phase = Phase.new
+        var isCancelled = false
+    }
+
+    /// What is to be sent.
+    let request: TransportRequest
+    /// The host and port of the request, for messages.
+    let origin: String
+    /// When the attempt began.
+    let start: ContinuousClock.Instant
+    private let state = Mutex(State())
+
+    init(request: TransportRequest, origin: String) {
+        self.request = request
+        self.origin = origin
+        self.start = .now
+    }
+
+    /// Whether the caller's task has been cancelled.
+    var isCancelled: Bool { self.state.withLock { $0.isCancelled } }
+
+    /// Takes the continuation that waits for the reply; false where the call had been cancelled and is over already.
+    func begin(_ continuation: CheckedContinuation<TransportResponse, any Error>) -> Bool {
+        let begins = self.state.withLock { state in
+            if state.isCancelled {
+                state.phase = .finished
+            } else {
+                state.phase = .waiting(continuation)
+            }
+            return !state.isCancelled
+        }
+        if !begins { continuation.resume(throwing: CancellationError()) }
+        return begins
+    }
+
+    /// Notes the cancellation; true where the call is under way, so that the loop must be told.
+    func cancel() -> Bool {
+        self.state.withLock { state in
+            state.isCancelled = true
+            if case .waiting = state.phase { return true }
+            return false
+        }
+    }
+
+    /// Ends the call; the second and later times nothing happens.
+    func finish(_ result: Result<TransportResponse, any Error>) {
+        let continuation: CheckedContinuation<TransportResponse, any Error>? = self.state.withLock { state in
+            guard case .waiting(let continuation) = state.phase else { return nil }
+            state.phase = .finished
+            return continuation
+        }
+        continuation?.resume(with: result)
+    }
+}

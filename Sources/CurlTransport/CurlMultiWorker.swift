@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: swift-oss-multipart authors
+
+internal import CCurl
+
+/// What the transport's thread owns and does: the multi handle, with its connections, and the transfers on it.
+///
+/// Every call of curl but `curl_multi_wakeup` is made here. The corresponding C functions are those of `curl_multi_*`.
+@safe final class CurlMultiWorker {
+    /// Handles kept for reuse, with their buffers; as many transfers as that are common.
+    private static let pooledHandles = 8
+    /// Longest wait while nothing is under way.
+    ///
+    /// Commands end it at once; it could as well be for ever.
+    private static let idleWait = Duration.seconds(60)
+
+    private static let globalResult = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
+
+    private let loop: CurlMultiLoop
+    // Owned: made in init, freed in deinit, used on the loop's thread.
+    private let multi: UnsafeMutableRawPointer
+    private var transfers: [ObjectIdentifier: CurlTransfer] = [:]
+    private var pool: [CurlEasyHandle] = []
+    private var nextCheck = ContinuousClock.now
+
+    init(loop: CurlMultiLoop) throws(TransportError) {
+        guard Self.globalResult == CURLE_OK, let multi = unsafe curl_multi_init() else {
+            throw TransportError(.configuration, "libcurl cannot be started.")
+        }
+        self.loop = loop
+        unsafe self.multi = multi
+        unsafe loop.setWakeup(multi)
+    }
+
+    deinit {
+        // SAFETY: nobody wakes it any more, and its transfers have been removed.
+        _ = unsafe curl_multi_cleanup(self.multi)
+    }
+
+    /// Carries transfers until the loop is told to stop.
+    func run() {
+        while true {
+            let work = self.loop.takeWork()
+            for command in work.commands { self.perform(command, mustStop: work.mustStop) }
+            if work.mustStop { break }
+            self.advance()
+        }
+        for transfer in self.transfers.values { self.end(transfer, .failure(TransportError.transportIsShutDown)) }
+        self.pool = []
+        unsafe self.loop.setWakeup(nil)
+    }
+
+    private func perform(_ command: CurlMultiLoop.Command, mustStop: Bool) {
+        switch command {
+        case .start(let call):
+            if call.isCancelled {
+                call.finish(.failure(CancellationError()))
+            } else if mustStop {
+                call.finish(.failure(TransportError.transportIsShutDown))
+            } else {
+                self.start(call)
+            }
+        case .cancel(let call):
+            if let transfer = self.transfers[ObjectIdentifier(call)] {
+                self.end(transfer, .failure(CancellationError()))
+            }
+        }
+    }
+
+    /// Does what can be done now, and waits for more.
+    private func advance() {
+        var running: Int32 = 0
+        // SAFETY, for the calls on the handle: it lives as long as this object.
+        var code = unsafe curl_multi_perform(self.multi, &running)
+        self.endFinished()
+        for transfer in self.transfers.values where transfer.isPaused {
+            transfer.isPaused = false
+            // A failure ends the transfer, which the next round sees.
+            _ = transfer.easy.resume()
+        }
+        let wait = self.checkTimeouts()
+        if code == CURLM_OK { code = unsafe curl_multi_poll(self.multi, nil, 0, wait, nil) }
+        if code != CURLM_OK { self.failAll(code) }
+    }
+
+    // MARK: Transfers
+
+    private func start(_ call: CurlCall) {
+        do throws(TransportError) {
+            let easy =
+                if let pooled = self.pool.popLast() { pooled } else { try CurlEasyHandle(self.loop.configuration) }
+            let transfer = CurlTransfer(call: call, easy: easy)
+            do throws(TransportError) {
+                try easy.attach(transfer)
+                // SAFETY: the transfer holds the easy handle until it has been removed.
+                let code = unsafe curl_multi_add_handle(self.multi, easy.pointer)
+                guard code == CURLM_OK else { throw Self.error(code) }
+            } catch {
+                easy.detach()
+                throw error
+            }
+            self.transfers[ObjectIdentifier(call)] = transfer
+            self.nextCheck = min(self.nextCheck, transfer.nextCheck(after: .now))
+            self.setConnectionLimit()
+        } catch {
+            call.finish(.failure(error))
+        }
+    }
+
+    /// Takes the transfer from curl and answers the call; nothing of it is under way then.
+    private func end(_ transfer: CurlTransfer, _ result: Result<TransportResponse, any Error>) {
+        // SAFETY: the easy handle was added to this handle and is removed once, here.
+        _ = unsafe curl_multi_remove_handle(self.multi, transfer.easy.pointer)
+        transfer.easy.detach()
+        self.transfers[ObjectIdentifier(transfer.call)] = nil
+        if self.pool.count < Self.pooledHandles { self.pool.append(transfer.easy) }
+        self.setConnectionLimit()
+        transfer.call.finish(result)
+    }
+
+    private func endFinished() {
+        var left: Int32 = 0
+        // SAFETY: a message is read before the next call on the handle, and the pointer in it was made by `attach`.
+        while let message = unsafe curl_multi_info_read(self.multi, &left) {
+            var code = CURLE_OK
+            guard let easy = unsafe ccurl_message_done(message, &code) else { continue }
+            guard let transfer = self.transfers.values.first(where: { unsafe $0.easy.pointer == easy }) else {
+                continue
+            }
+            self.end(transfer, transfer.result(of: code))
+        }
+    }
+
+    private func failAll(_ code: CURLMcode) {
+        for transfer in self.transfers.values { self.end(transfer, .failure(Self.error(code))) }
+    }
+
+    /// curl counts connections in use too and closes an idle one when there are more than it may keep.
+    private func setConnectionLimit() {
+        let limit = max(1, self.loop.configuration.maximumIdleConnections) + self.transfers.count
+        // Never refused: any number will do.
+        _ = unsafe ccurl_multi_set_long(self.multi, CURLMOPT_MAXCONNECTS, limit)
+    }
+
+    private static func error(_ code: CURLMcode) -> TransportError {
+        // SAFETY: curl returns a text that lives for ever.
+        TransportError(.connect, "libcurl cannot go on: \(unsafe String(cString: curl_multi_strerror(code))).")
+    }
+
+    // MARK: Time-outs
+
+    /// Ends transfers whose time is up, and returns how long to wait at most, in milliseconds.
+    private func checkTimeouts() -> Int32 {
+        guard !self.transfers.isEmpty else { return Self.milliseconds(Self.idleWait) }
+        let now = ContinuousClock.now
+        if now >= self.nextCheck {
+            self.nextCheck = now + .seconds(1)
+            for transfer in self.transfers.values {
+                if let error = transfer.expiredTimeout(at: now) {
+                    self.end(transfer, .failure(error))
+                } else {
+                    self.nextCheck = min(self.nextCheck, transfer.nextCheck(after: now))
+                }
+            }
+        }
+        return Self.milliseconds(self.nextCheck - now)
+    }
+
+    /// Rounded up, so that the time has passed when the wait ends.
+    private static func milliseconds(_ duration: Duration) -> Int32 {
+        Int32(max(0, duration / .milliseconds(1)).rounded(.up))
+    }
+}

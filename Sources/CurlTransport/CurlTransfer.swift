@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: swift-oss-multipart authors
+
+internal import CCurl
+private import Glibc
+internal import OSSWire
+internal import SystemIO
+
+/// One request under way: what the callbacks of curl read from and write to.
+///
+/// It belongs to the loop's thread, which is also the one that the callbacks run on.
+final class CurlTransfer {
+    /// Who waits for it.
+    let call: CurlCall
+    /// The handle that carries it.
+    let easy: CurlEasyHandle
+    /// What has come back.
+    private(set) var reply = CurlReply()
+    /// Whether curl waits, after a yield, to be told to go on sending.
+    var isPaused = false
+    /// What a callback found wrong; it ended the transfer.
+    private var failure: TransportError?
+    /// Bytes of the body that curl has taken, from the beginning of the attempt.
+    private var bytesTaken: Int64 = 0
+    private var checksum = CRC64()
+    /// Whether curl is still on the way to a connection: looking up, connecting, shaking hands.
+    private(set) var isConnecting = true
+    /// The connection's socket; -1 while there is none.
+    private var socket: Int32 = -1
+    /// Whether the last call for bytes gave way to a reply.
+    private var hasYielded = false
+    private var movement = Movement()
+    private var lastMovement: ContinuousClock.Instant
+
+    init(call: CurlCall, easy: CurlEasyHandle) {
+        self.call = call
+        self.easy = easy
+        self.lastMovement = call.start
+    }
+
+    /// Length of the body in bytes; 0 where there is none.
+    private var bodyLength: Int64 { self.call.request.body.length ?? 0 }
+
+    // MARK: Callbacks
+
+    /// A socket is being made: the request is on its way to a new connection, perhaps once more.
+    func connectionBegins() { self.isConnecting = true }
+
+    /// The connection stands, and the request is about to be sent on it from its beginning.
+    ///
+    /// curl does so again by itself where a connection that it reused turned out to be dead.
+    func attemptBegins() {
+        self.rewind()
+        self.reply = CurlReply()
+        self.isConnecting = false
+        self.socket = self.easy.socket
+        self.lastMovement = .now
+    }
+
+    /// Goes back to the body's beginning.
+    func rewind() {
+        self.bytesTaken = 0
+        self.checksum = CRC64()
+        self.hasYielded = false
+        self.call.request.progress?.bytesSent = 0
+    }
+
+    /// Fills curl's buffer with the next bytes of the body, and returns how many there are or what curl is to do.
+    @unsafe func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
+        // curl asks for more when all it had has been handed to the system.
+        self.call.request.progress?.bytesSent = self.bytesTaken
+        let count = Int(min(Int64(buffer.count), self.bodyLength - self.bytesTaken))
+        guard count > 0 else { return 0 }
+        // SAFETY: the buffer is curl's for the length of the call, and `count` lies within.
+        let memory = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
+        do throws(TransportError) {
+            try unsafe self.copyBody(into: memory)
+        } catch {
+            self.failure = error
+            return Int(CURL_READFUNC_ABORT)
+        }
+        // A server that refuses a request answers early and often closes at once. Once the system knows of that, sending
+        // fails and curl gives up without a look at the reply; so whatever has come in is read before more is sent.
+        if !self.hasYielded, self.hasInput {
+            self.hasYielded = true
+            self.isPaused = true
+            return Int(CURL_READFUNC_PAUSE)
+        }
+        self.hasYielded = false
+        if self.call.request.computesCRC64 {
+            // SAFETY: as above; the span ends with the call.
+            unsafe self.checksum.update(Span(_unsafeElements: memory.assumingMemoryBound(to: UInt8.self)))
+        }
+        self.bytesTaken += Int64(count)
+        return count
+    }
+
+    /// Takes one line of the reply's head.
+    func takeHeadLine(_ line: Span<UInt8>) { self.reply.appendHeadLine(line) }
+
+    /// Takes bytes of the reply's body; false ends the transfer.
+    func takeBody(_ bytes: Span<UInt8>) -> Bool {
+        self.reply.appendBody(bytes, limit: self.call.request.replyLimit)
+    }
+
+    @unsafe private func copyBody(into memory: UnsafeMutableRawBufferPointer) throws(TransportError) {
+        switch self.call.request.body {
+        case .none: break
+        case .bytes(let bytes):
+            // SAFETY: at most as many bytes are asked for as there are behind `bytesTaken`.
+            unsafe bytes.withUnsafeBytes {
+                unsafe memory.copyMemory(from: .init(rebasing: $0[Int(self.bytesTaken)...].prefix(memory.count)))
+            }
+        case .file(let file, let offset, let length):
+            let count: Int
+            do throws(SystemError) {
+                // SAFETY: the memory is the caller's for the length of the call.
+                count = try unsafe file.read(at: offset + self.bytesTaken, into: memory)
+            } catch {
+                throw TransportError(.source(error), "The source cannot be read: \(error).")
+            }
+            guard count == memory.count else {
+                let end = self.bytesTaken + Int64(count)
+                throw TransportError(.sourceTooShort, "\(file.path) ended after \(end) of \(length) bytes.")
+            }
+        }
+    }
+
+    /// Whether bytes, or the end, have come in on the connection.
+    private var hasInput: Bool {
+        var entry = pollfd(fd: self.socket, events: Int16(POLLIN), revents: 0)
+        // SAFETY: one entry, ours. A negative descriptor is passed over.
+        return unsafe poll(&entry, 1, 0) == 1
+    }
+
+    // MARK: Time-outs
+
+    /// What shows that bytes move, in either direction, in curl or in the system.
+    private struct Movement: Equatable {
+        var bytesTaken: Int64 = 0
+        var bytesReceived: Int64 = 0
+        var bytesSent: Int64 = 0
+        /// Bytes in the socket's send queue: a slow server empties it long after curl filled it.
+        var queue: Int32 = 0
+    }
+
+    /// The time-out that has passed, if one has.
+    func expiredTimeout(at now: ContinuousClock.Instant) -> TransportError? {
+        let timeouts = self.call.request.timeouts
+        if let total = timeouts.total, now - self.call.start >= total {
+            return TransportError(
+                .totalTimeout, "The attempt took longer than \(total) (\(self.call.origin)).")
+        }
+        guard !self.isConnecting else { return nil }
+        let movement = Movement(
+            bytesTaken: self.bytesTaken, bytesReceived: self.reply.bytesReceived, bytesSent: self.easy.bytesSent,
+            queue: self.easy.sendQueue)
+        guard movement == self.movement else {
+            self.movement = movement
+            self.lastMovement = now
+            if self.bodyLength > 0 { self.call.request.progress?.bytesSent = self.bytesSent }
+            return nil
+        }
+        guard now - self.lastMovement >= timeouts.idle else { return nil }
+        return TransportError(.idleTimeout, "No byte moved for \(timeouts.idle) (\(self.call.origin)).")
+    }
+
+    /// When to look at the time-outs again.
+    func nextCheck(after now: ContinuousClock.Instant) -> ContinuousClock.Instant {
+        // Often enough to be late by little, seldom enough to cost nothing.
+        let interval = min(max(self.call.request.timeouts.idle / 8, .milliseconds(5)), .seconds(1))
+        guard let total = self.call.request.timeouts.total else { return now + interval }
+        return min(now + interval, self.call.start + total)
+    }
+
+    // MARK: End
+
+    /// Bytes of the body that were handed to the network in this attempt.
+    private var bytesSent: Int64 { min(self.easy.bytesSent, self.bytesTaken) }
+
+    /// What comes of the transfer, now that curl is done with it.
+    func result(of code: CURLcode) -> Result<TransportResponse, any Error> {
+        if let failure = self.failure { return .failure(failure) }
+        let isAnswered =
+            self.reply.hasFinalHead
+            && (code == CURLE_OK || self.reply.status >= 400 && CurlFailure.isBrokenConnection(code))
+        guard isAnswered else { return .failure(self.error(of: code)) }
+        let isSent = self.bytesTaken == self.bodyLength
+        guard isSent || self.reply.status >= 300 else {
+            let message = "A reply of success came before the whole body was sent (\(self.call.origin))."
+            return .failure(TransportError(.send, message))
+        }
+        if self.bodyLength > 0 { self.call.request.progress?.bytesSent = self.bytesSent }
+        let hasChecksum =
+            self.call.request.computesCRC64 && self.call.request.body.length != nil && isSent
+            && self.bytesSent == self.bodyLength
+        return .success(
+            TransportResponse(
+                status: self.reply.status, headers: self.reply.headers, body: self.reply.body,
+                sentCRC64: hasChecksum ? self.checksum.value : nil, bytesSent: self.bytesSent))
+    }
+
+    private func error(of code: CURLcode) -> TransportError {
+        let circumstances = CurlFailure.Circumstances(
+            isConnected: !self.isConnecting, hasReply: self.reply.bytesReceived > 0,
+            proxyStatus: self.easy.proxyStatus, text: self.easy.errorText)
+        if code != CURLE_OK {
+            let kind = CurlFailure.kind(of: code, circumstances)
+            return TransportError(
+                kind, CurlFailure.message(kind, code: code, origin: self.call.origin, circumstances))
+        }
+        // curl is content with a head that ends too soon, and with any status of three digits.
+        if self.reply.bytesReceived == 0 {
+            return TransportError(.send, "The connection ended before any reply came (\(self.call.origin)).")
+        }
+        if self.reply.isHeadComplete, !(100...199).contains(self.reply.status) {
+            return TransportError(.malformedReply, "The reply has no status from 200 to 599 (\(self.call.origin)).")
+        }
+        return TransportError(.receive, "The connection ended within the reply's head (\(self.call.origin)).")
+    }
+}
