@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: swift-oss-multipart authors
+
+package import CurlTransport
+internal import OSSWire
+import Synchronization
+internal import SystemIO
+
+/// A client of Alibaba Cloud OSS, or of a store that speaks its API.
+///
+/// Its operations are async functions named as the service names them. One client serves any number of tasks at once and
+/// reuses its connections; make one and keep it. Cancelling the task that waits for an operation ends the request at once:
+/// when the call has thrown `CancellationError`, nothing of it is under way.
+///
+/// ```swift
+/// let client = try OSSClient(
+///     endpoint: "https://oss-cn-hangzhou.aliyuncs.com", region: "cn-hangzhou", credentials: .environment)
+/// let upload = try await client.initiateMultipartUpload(.init(bucket: "media", key: "v/1.mp4"))
+/// ```
+public final class OSSClient: Sendable {
+    /// The options of a client.
+    public struct Configuration: Sendable {
+        /// How the bucket is named to the service.
+        ///
+        /// Default: ``Addressing/automatic``.
+        public var addressing: Addressing = .automatic
+        /// How requests are signed.
+        ///
+        /// Default: ``SignatureVersion/v4``.
+        public var signatureVersion: SignatureVersion = .v4
+        /// How often a request is sent again.
+        ///
+        /// Default: 5 attempts, waits from 200 ms to 20 s.
+        public var retryPolicy = OSSRetryPolicy()
+        /// How long a connection may take to come about.
+        ///
+        /// Default: 5 s.
+        public var connectTimeout: Duration = .seconds(5)
+        /// How long no byte may move.
+        ///
+        /// Default: 30 s.
+        public var idleTimeout: Duration = .seconds(30)
+        /// How long one attempt may take as a whole; nil is no limit.
+        ///
+        /// Default: nil.
+        public var totalTimeout: Duration?
+        /// The proxy's address, `http://host:port`; empty for none; nil for what the environment says.
+        ///
+        /// Default: nil.
+        public var proxy: String?
+        /// The path of a file of CA certificates in PEM; nil for the system's.
+        ///
+        /// Default: nil.
+        public var caFile: String?
+        /// Whether every certificate is taken: the connection can then be read and changed by others.
+        ///
+        /// Default: false.
+        public var acceptsAnyCertificate = false
+
+        /// Makes the default configuration.
+        public init() {}
+    }
+
+    /// How the bucket is named to the service.
+    ///
+    /// OSS document: Access OSS by using bucket domain names.
+    public struct Addressing: Sendable, Hashable, CustomStringConvertible {
+        enum Style: String { case automatic = "auto", path, virtualHost = "virtual", cname }
+        private let style: Style
+
+        /// In the path for an address, `localhost` and a name of one label; else in the host name.
+        public static let automatic = Addressing(style: .automatic)
+        /// In the path: `https://endpoint/bucket/key`.
+        public static let path = Addressing(style: .path)
+        /// In the host name: `https://bucket.endpoint/key`.
+        public static let virtualHost = Addressing(style: .virtualHost)
+        /// Nowhere: the endpoint is a domain of yours that is bound to the one bucket.
+        public static let cname = Addressing(style: .cname)
+
+        /// Every style.
+        public static let all: [Addressing] = [.automatic, .path, .virtualHost, .cname]
+
+        /// The name, as the tool takes it: `auto`, `path`, `virtual` or `cname`.
+        public var description: String { self.style.rawValue }
+
+        enum Resolved { case path, virtualHost, cname }
+        func resolved(needsPathStyle: Bool) -> Resolved {
+            switch self.style {
+            case .automatic: needsPathStyle ? .path : .virtualHost
+            case .path: .path
+            case .virtualHost: .virtualHost
+            case .cname: .cname
+            }
+        }
+    }
+
+    /// How requests are signed.
+    public struct SignatureVersion: Sendable, Hashable, CustomStringConvertible {
+        private enum Version: String { case v1, v4 }
+        private let version: Version
+
+        /// OSS4-HMAC-SHA256; needs the region.
+        public static let v4 = SignatureVersion(version: .v4)
+        /// HMAC-SHA1, for stores that know no other.
+        public static let v1 = SignatureVersion(version: .v1)
+
+        /// Every version.
+        public static let all: [SignatureVersion] = [.v4, .v1]
+
+        /// The name, as the tool takes it: `v4` or `v1`.
+        public var description: String { self.version.rawValue }
+    }
+
+    /// The service's endpoint in one spelling: scheme, host, and the port where it is not the scheme's own.
+    public var endpoint: String { self.address.text }
+    /// The region that requests are signed for; empty with signature V1 where none is known.
+    public let region: String
+    /// The options it was made with.
+    public let configuration: Configuration
+
+    let address: OSSEndpoint
+    let transport: any HTTPTransport
+    let surroundings: Surroundings
+    let credentials: CredentialsCache
+    /// Threads for reading sources, digests and checkpoints.
+    let blocking = BlockingExecutor(threads: 8)
+    /// The service's clock less ours, as its replies told when a request was refused for the time it bore.
+    let clockOffset = ClockOffset()
+    /// The same as the `Date` of a listing told it, good to a second; for comparing dates in listings with ours.
+    let observedClockOffset = ClockOffset()
+
+    /// Makes a client.
+    ///
+    /// Nothing is sent and no credentials are asked for until the first operation.
+    ///
+    /// - Parameters:
+    ///   - endpoint: the service's host, with scheme and port where they are not `https` and its own, for example
+    ///     `https://oss-cn-hangzhou.aliyuncs.com`; without the bucket and without a path.
+    ///   - region: the region to sign for, for example `cn-hangzhou`; nil where the endpoint names it.
+    ///   - credentials: where the access key comes from.
+    ///   - configuration: addressing, time-outs, retries, proxy and certificates.
+    /// - Throws: `OSSError.invalidConfiguration` with what to change.
+    public convenience init(
+        endpoint: String, region: String? = nil, credentials: OSSCredentialsProvider,
+        configuration: Configuration = .init()
+    ) throws {
+        var options = CurlTransportConfiguration()
+        options.proxy = configuration.proxy
+        options.caFile = configuration.caFile
+        options.acceptsAnyCertificate = configuration.acceptsAnyCertificate
+        try self.init(
+            endpoint: endpoint, region: region, credentials: credentials, configuration: configuration,
+            transport: CurlTransport(configuration: options), surroundings: .live
+        )
+    }
+
+    /// Makes a client over another transport, clock and random source.
+    package init(
+        endpoint: String, region: String?, credentials: OSSCredentialsProvider, configuration: Configuration,
+        transport: any HTTPTransport, surroundings: Surroundings
+    ) throws {
+        self.address = try OSSEndpoint(endpoint)
+        guard configuration.retryPolicy.maximumAttempts >= 1 else {
+            throw OSSError(
+                .invalidConfiguration, "the retry policy's maximumAttempts is below 1; 1 is a single attempt")
+        }
+        guard configuration.connectTimeout > .zero, configuration.idleTimeout > .zero,
+            configuration.totalTimeout.map({ $0 > .zero }) ?? true
+        else {
+            throw OSSError(.invalidConfiguration, "a time-out is not above zero; leave totalTimeout nil for no limit")
+        }
+        let region = region?.trimmedBlanks ?? self.address.region ?? ""
+        guard !region.isEmpty || configuration.signatureVersion == .v1 else {
+            throw OSSError(
+                .invalidConfiguration,
+                "the region is needed for signature V4, and the endpoint \(self.address.text) does not name it; "
+                    + "give it, for example cn-hangzhou"
+            )
+        }
+        guard region.utf8.allSatisfy({ "abcdefghijklmnopqrstuvwxyz0123456789-".utf8.contains($0) }) else {
+            throw OSSError(
+                .invalidConfiguration,
+                "the region \"\(region.replacingControlCharacters)\" is none; "
+                    + "it holds lower-case letters, digits and hyphens, for example cn-hangzhou"
+            )
+        }
+        self.region = region
+        self.configuration = configuration
+        self.transport = transport
+        self.surroundings = surroundings
+        self.credentials = CredentialsCache(credentials)
+    }
+
+    /// Ends what is under way with `OSSError.shutDown`, closes all connections, ends all threads, and returns then.
+    ///
+    /// Later operations throw `OSSError.shutDown`. A client that is let go does the same by itself, without waiting.
+    public func shutDown() async {
+        await self.transport.shutDown()
+        await self.blocking.shutDown()
+    }
+}
+
+/// What a client takes from the world around it, so that tests can give it another.
+package struct Surroundings: Sendable {
+    /// Milliseconds since 1970.
+    package var now: @Sendable () -> Int64
+    /// Waits; throws `CancellationError` where the task is cancelled meanwhile.
+    package var wait: @Sendable (Duration) async throws -> Void
+    /// A number from 0 up to and without 1.
+    package var random: @Sendable () -> Double
+
+    package init(
+        now: @escaping @Sendable () -> Int64, wait: @escaping @Sendable (Duration) async throws -> Void,
+        random: @escaping @Sendable () -> Double
+    ) {
+        self.now = now
+        self.wait = wait
+        self.random = random
+    }
+
+    /// The machine's clock and random source.
+    package static let live = Surroundings(
+        now: { WallClock.milliseconds }, wait: { try await Task.sleep(for: $0) }, random: { .random(in: 0..<1) }
+    )
+}
+
+/// By how much the service's clock is ahead of ours, in milliseconds, once a refusal has told.
+final class ClockOffset: Sendable {
+    private let milliseconds = Atomic<Int64>(0)
+
+    var value: Int64 {
+        get { self.milliseconds.load(ordering: .relaxed) }
+        set { self.milliseconds.store(newValue, ordering: .relaxed) }
+    }
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: swift-oss-multipart authors
+
+internal import OSSWire
+
+/// Where the service is, and how a bucket is named to it.
+///
+/// OSS document: Regions and endpoints.
+struct OSSEndpoint: Sendable, Equatable {
+    /// `https` or `http`.
+    let scheme: String
+    /// Host name or address, lower-case; an IPv6 address in brackets.
+    let host: String
+    /// The port; nil for the scheme's own.
+    let port: Int?
+    /// The endpoint in one spelling, for messages and checkpoints: scheme, host, and the port where one is given.
+    var text: String { "\(self.scheme)://\(self.authority(self.host))" }
+
+    /// Reads an endpoint: a host, or a host with scheme and port.
+    ///
+    /// Without a scheme it is `https`.
+    ///
+    /// - Throws: `OSSError.invalidConfiguration` with what is wrong and what would be right.
+    init(_ text: String) throws(OSSError) {
+        func invalid(_ reason: String) -> OSSError {
+            OSSError(
+                .invalidConfiguration,
+                "the endpoint \"\(text.replacingControlCharacters)\" \(reason); "
+                    + "give a host such as https://oss-cn-hangzhou.aliyuncs.com"
+            )
+        }
+        var rest = Substring(text.trimmedBlanks)
+        var scheme = "https"
+        if let end = rest.firstRange(ofText: "://") {
+            scheme = rest[..<end.lowerBound].loweredASCII
+            rest = rest[end.upperBound...]
+        }
+        guard scheme == "https" || scheme == "http" else {
+            throw invalid("has the scheme \(scheme), not http or https")
+        }
+        while rest.last == "/" { rest.removeLast() }
+        guard !rest.isEmpty else { throw invalid("has no host") }
+        guard !rest.contains("@") else { throw invalid("holds a user name; credentials are given apart from it") }
+        guard !rest.contains(where: { "/?#".contains($0) }) else { throw invalid("has a path or a query") }
+
+        var host = rest
+        var port: Int?
+        let colon: Substring.Index? =
+            if rest.first == "[" {
+                rest.lastIndex(of: "]").flatMap { end in
+                    let next = rest.index(after: end)
+                    return next < rest.endIndex && rest[next] == ":" ? next : nil
+                }
+            } else { rest.lastIndex(of: ":") }
+        if let colon {
+            let digits = rest[rest.index(after: colon)...]
+            guard let number = Int(digits), (1...65_535).contains(number), digits.allSatisfy(\.isNumber) else {
+                throw invalid("has a port that is no number from 1 to 65535")
+            }
+            host = rest[..<colon]
+            port = number
+        }
+        let lowered = host.loweredASCII
+        guard Self.isHost(lowered) else { throw invalid("has a host with characters that no host name has") }
+        self.scheme = scheme
+        self.host = lowered
+        self.port = port
+    }
+
+    private static func isHost(_ host: String) -> Bool {
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            return host.dropFirst().dropLast().utf8.allSatisfy { "0123456789abcdef:.%".utf8.contains($0) }
+                && host.contains(":")
+        }
+        return !host.isEmpty && !host.hasPrefix(".") && !host.contains("..")
+            && host.utf8.allSatisfy { "abcdefghijklmnopqrstuvwxyz0123456789-._".utf8.contains($0) }
+    }
+
+    /// The region that the host names, where it has one of the documented forms `oss-<region>…`, `<region>.oss…`.
+    var region: String? {
+        let labels = self.host.split(separator: ".", omittingEmptySubsequences: false)
+        guard self.host.hasSuffix(".aliyuncs.com"), let first = labels.first else { return nil }
+        if labels.count > 1, labels[1] == "oss" { return String(first) }
+        guard first.hasPrefix("oss-") else { return nil }
+        var region = first.dropFirst("oss-".count)
+        if region.hasSuffix("-internal") { region = region.dropLast("-internal".count) }
+        // Acceleration endpoints serve every region and name none.
+        return region.isEmpty || region.hasPrefix("accelerate") ? nil : String(region)
+    }
+
+    /// Whether a bucket cannot become part of the host name: an address, `localhost`, or a name of one label.
+    private var needsPathStyle: Bool {
+        if self.host.hasPrefix("[") { return true }
+        let labels = self.host.split(separator: ".")
+        return labels.count < 2 || labels.last.map { $0.allSatisfy(\.isNumber) } == true || labels.last == "localhost"
+    }
+
+    /// The address of an object, a bucket or the service, up to and without the query.
+    func address(bucket: String?, key: String?, addressing: OSSClient.Addressing) -> String {
+        let path = key.map { PercentEncoding.encode($0, keepingSlash: true) } ?? ""
+        guard let bucket else { return "\(self.text)/" }
+        switch addressing.resolved(needsPathStyle: self.needsPathStyle) {
+        case .path: return "\(self.text)/\(PercentEncoding.encode(bucket))/\(path)"
+        case .virtualHost: return "\(self.scheme)://\(self.authority("\(bucket).\(self.host)"))/\(path)"
+        case .cname: return "\(self.text)/\(path)"
+        }
+    }
+
+    private func authority(_ host: String) -> String { self.port.map { "\(host):\($0)" } ?? host }
+}
+
+extension Substring {
+    /// The first place of a text, without the regular expressions that the standard library's own search would bring in.
+    fileprivate func firstRange(ofText text: String) -> Range<Index>? {
+        var start = self.startIndex
+        while start < self.endIndex {
+            if self[start...].hasPrefix(text) { return start..<self.index(start, offsetBy: text.count) }
+            start = self.index(after: start)
+        }
+        return nil
+    }
+}

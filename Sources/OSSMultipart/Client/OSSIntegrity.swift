@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: swift-oss-multipart authors
+
+/// How a body is protected on its way.
+public struct OSSIntegrity: Sendable, Hashable, CustomStringConvertible {
+    private enum Mode: String { case md5AndCRC64 = "md5+crc64", md5, crc64, none }
+    private let mode: Mode
+
+    /// `Content-MD5` is sent, and the CRC-64 of the reply is compared with that of the bytes sent.
+    ///
+    /// The service refuses a body that differs from its MD5. The default.
+    public static let md5AndCRC64 = OSSIntegrity(mode: .md5AndCRC64)
+    /// `Content-MD5` is sent.
+    public static let md5 = OSSIntegrity(mode: .md5)
+    /// The CRC-64 of the reply is compared with that of the bytes sent: the body is read once instead of twice.
+    public static let crc64 = OSSIntegrity(mode: .crc64)
+    /// Nothing is compared.
+    public static let none = OSSIntegrity(mode: .none)
+
+    /// Every mode, in the order of strength.
+    public static let all: [OSSIntegrity] = [.md5AndCRC64, .md5, .crc64, .none]
+
+    /// The name, as the tool takes it: `md5+crc64`, `md5`, `crc64` or `none`.
+    public var description: String { self.mode.rawValue }
+
+    var sendsMD5: Bool { self.mode == .md5AndCRC64 || self.mode == .md5 }
+    var comparesCRC64: Bool { self.mode == .md5AndCRC64 || self.mode == .crc64 }
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: swift-oss-multipart authors
+
+internal import CurlTransport
+internal import OSSWire
+internal import SystemIO
+
+extension OSSClient {
+    /// Carries one operation to its end: sign, send, judge, wait, until there is a reply of 2xx or an error to throw.
+    ///
+    /// Each attempt is signed anew and sends the whole body from its start.
+    ///
+    /// - Parameter check: looks at a reply of 2xx; an `OSSError` with the code `malformedReply` or `integrity` counts as a
+    ///   failed attempt that may be made again.
+    func perform<Result>(
+        _ request: ServiceRequest, check: (ServiceResponse) throws(OSSError) -> Result
+    ) async throws -> Result {
+        var attempt = 0
+        var digest: [UInt8]?
+        var isClockCorrected = false, areCredentialsRenewed = false, mayBeApplied = false
+        var access = try await self.credentials.credentials()
+        while true {
+            try Task.checkCancellation()
+            attempt += 1
+            if request.integrity.sendsMD5, digest == nil {
+                digest = try await self.md5(of: request.body, operation: request.operation, part: request.partNumber)
+            }
+            if let source = request.watchedSource {
+                try await self.blocking.run { () throws(OSSError) in try source.checkUnchanged() }
+            }
+            let signed = try self.sign(request, md5: digest, credentials: access.credentials)
+
+            let verdict: RetryVerdict
+            let failure: OSSError
+            switch try await self.send(signed, request) {
+            case .success(let response):
+                let service = Self.errorDocument(of: response)
+                verdict = RetryClassifier.verdict(on: response, service: service, now: self.surroundings.now())
+                if case .success = verdict {
+                    let reply = ServiceResponse(
+                        status: response.status, headers: response.headers, body: response.body, md5: digest,
+                        crc64: response.sentCRC64, followsLostReply: mayBeApplied
+                    )
+                    do throws(OSSError) {
+                        try self.compareCRC64(of: reply, request)
+                        return try check(reply)
+                    } catch {
+                        mayBeApplied = true
+                        guard request.mayBeResent, attempt < self.configuration.retryPolicy.maximumAttempts else {
+                            throw error.givingUp(afterAttempts: attempt, followsLostReply: true)
+                        }
+                        // The bytes may have been read wrong as well as sent wrong.
+                        digest = nil
+                        try await self.waitBeforeAttempt(attempt + 1, asked: nil)
+                        continue
+                    }
+                }
+                let refusal = service ?? ServiceErrorDocument.standIn(for: response, operation: request.operation)
+                failure = Self.error(for: refusal, request)
+                if RetryClassifier.mayHaveBeenApplied(response, service) { mayBeApplied = true }
+            case .failure(let error):
+                if error.kind == .shutDown {
+                    throw OSSError(.shutDown, "the client has been shut down; make a new one")
+                }
+                verdict = RetryClassifier.verdict(on: error)
+                failure = Self.error(for: error, request)
+                if RetryClassifier.mayHaveBeenApplied(error) { mayBeApplied = true }
+            }
+            if mayBeApplied, !request.mayBeResent {
+                throw OSSError(
+                    .outcomeUnknown, "it is not known whether the request was applied: \(failure.message)",
+                    operation: request.operation, service: failure.service, underlying: failure
+                )
+            }
+            var isPastLimit = attempt >= self.configuration.retryPolicy.maximumAttempts
+            switch verdict {
+            case .success, .hopeless: isPastLimit = true
+            case .again(let asked):
+                if !isPastLimit { try await self.waitBeforeAttempt(attempt + 1, asked: asked) }
+            case .againFromSource:
+                digest = nil
+                if !isPastLimit { try await self.waitBeforeAttempt(attempt + 1, asked: nil) }
+            case .againWithClockOffset(let milliseconds):
+                // Once, and not counted: the second refusal for the same reason is an answer.
+                isPastLimit = isClockCorrected
+                isClockCorrected = true
+                self.clockOffset.value = milliseconds
+                attempt -= 1
+            case .againWithNewCredentials:
+                isPastLimit = areCredentialsRenewed || !self.credentials.canRefresh
+                areCredentialsRenewed = true
+                if !isPastLimit { access = try await self.credentials.credentials(after: access.version) }
+                attempt -= 1
+            }
+            if isPastLimit { throw failure.givingUp(afterAttempts: max(1, attempt), followsLostReply: mayBeApplied) }
+        }
+    }
+
+    // MARK: Sign
+
+    private func sign(
+        _ request: ServiceRequest, md5: [UInt8]?, credentials: OSSCredentials
+    ) throws -> (url: String, headers: HTTPFields) {
+        var signable = SignableRequest(
+            method: request.method, bucket: request.bucket, key: request.key, query: request.query,
+            headers: request.headers
+        )
+        if let md5 { signable.headers["Content-MD5"] = Base64.encode(md5) }
+        let date = Timestamp(milliseconds: self.surroundings.now() + self.clockOffset.value)
+        do throws(DigestError) {
+            if self.configuration.signatureVersion == .v1 {
+                try SignatureV1.sign(
+                    &signable, date: date, accessKeyID: credentials.accessKeyID, secret: credentials.accessKeySecret,
+                    securityToken: credentials.securityToken
+                )
+            } else {
+                try SignatureV4(date: date, region: self.region).sign(
+                    &signable, accessKeyID: credentials.accessKeyID, secret: credentials.accessKeySecret,
+                    securityToken: credentials.securityToken
+                )
+            }
+        } catch {
+            throw OSSError(.invalidConfiguration, "\(error)", operation: request.operation, underlying: error)
+        }
+        signable.headers["User-Agent"] = OSSMultipartVersion.userAgent
+        var url = self.address.address(
+            bucket: request.bucket, key: request.key, addressing: self.configuration.addressing
+        )
+        if !signable.query.isEmpty { url += "?" + signable.query.encoded }
+        return (url, signable.headers)
+    }
+
+    // MARK: Send
+
+    private func send(
+        _ signed: (url: String, headers: HTTPFields), _ request: ServiceRequest
+    ) async throws -> Result<TransportResponse, TransportError> {
+        let body: TransportBody =
+            switch request.body {
+            case .none: .none
+            case .bytes(let bytes): .bytes(bytes)
+            case .region(let region): .file(region.file, offset: region.offset, length: region.length)
+            }
+        var outgoing = TransportRequest(method: request.method, url: signed.url, headers: signed.headers, body: body)
+        outgoing.computesCRC64 = request.integrity.comparesCRC64
+        outgoing.replyLimit = request.replyLimit
+        outgoing.progress = request.progress
+        outgoing.timeouts.connect = self.configuration.connectTimeout
+        outgoing.timeouts.idle = self.configuration.idleTimeout
+        outgoing.timeouts.total = self.configuration.totalTimeout
+        do { return .success(try await self.transport.execute(outgoing)) } catch let error as TransportError {
+            // A cancelled request can also fail in other ways; the caller asked for one answer.
+            try Task.checkCancellation()
+            return .failure(error)
+        }
+    }
+
+    // MARK: Judge
+
+    private static func errorDocument(of response: TransportResponse) -> OSSError.Service? {
+        if (200...299).contains(response.status) {
+            // 203 says that the object is stored and only the callback failed: that is for the operation to say.
+            guard response.status != 203, !response.body.isEmpty else { return nil }
+        }
+        return ServiceErrorDocument.read(response)
+    }
+
+    /// Compares what was sent with what the service got, where both are known.
+    private func compareCRC64(of reply: ServiceResponse, _ request: ServiceRequest) throws(OSSError) {
+        guard request.integrity.comparesCRC64, let sent = reply.crc64, let got = reply.serviceCRC64, sent != got,
+            request.body.length > 0
+        else { return }
+        throw OSSError(
+            .integrity,
+            "the service stored bytes with the CRC-64 \(got), but those sent have \(sent): they changed on the way; run it "
+                + "again, and look at the network and the machine's memory if it stays",
+            operation: request.operation, partNumber: request.partNumber
+        )
+    }
+
+    private static func error(for service: OSSError.Service, _ request: ServiceRequest) -> OSSError {
+        let said = service.message.isEmpty ? "the service refused without a reason" : service.message
+        return OSSError(
+            service.code == .invalidDigest ? .integrity : .service, ServiceAdvice.message(said, service),
+            operation: request.operation, partNumber: request.partNumber, service: service
+        )
+    }
+
+    private static func error(for error: TransportError, _ request: ServiceRequest) -> OSSError {
+        let (code, advice): (OSSError.Code, String) =
+            switch error.kind {
+            case .resolve: (.connection, "check the endpoint's spelling, the addressing style and the name service")
+            case .connect: (.connection, "check the endpoint, its port and the network")
+            case .connectTimeout: (.timeout, "check the endpoint and the network, or allow a longer connectTimeout")
+            case .tls: (.connection, "check the certificate, the CA file and the machine's clock")
+            case .send, .receive: (.connection, "try again when the network is steady")
+            case .idleTimeout: (.timeout, "try again, or allow a longer idleTimeout")
+            case .totalTimeout: (.timeout, "allow a longer totalTimeout, or none")
+            case .replyTooLarge, .malformedReply:
+                (.malformedReply, "something other than the service answered; check the endpoint and the proxy")
+            case .source: (.sourceUnreadable, "check the file and its disk")
+            case .sourceTooShort:
+                (.sourceChanged, "the source became shorter while it was read; let it rest, then run again")
+            case .configuration: (.invalidConfiguration, "check the proxy and the CA file")
+            case .shutDown: (.shutDown, "make a new client")
+            }
+        return OSSError(
+            code, "\(error.message.last == "." ? String(error.message.dropLast()) : error.message); \(advice)",
+            operation: request.operation, partNumber: request.partNumber,
+            underlying: error
+        )
+    }
+
+    // MARK: Wait
+
+    private func waitBeforeAttempt(_ attempt: Int, asked: Duration?) async throws {
+        let cap = self.configuration.retryPolicy.delayCap(afterAttempts: attempt - 1)
+        try await self.surroundings.wait(asked ?? cap * self.surroundings.random())
+    }
+}
+
+extension OSSError {
+    /// The error with the number of attempts in its message, where there was more than one.
+    fileprivate func givingUp(afterAttempts attempts: Int, followsLostReply: Bool) -> OSSError {
+        var error = self
+        error.followsLostReply = followsLostReply
+        guard attempts > 1 else { return error }
+        error = OSSError(
+            self.code, "\(self.message) (gave up after \(attempts) attempts)", operation: self.operation,
+            partNumber: self.partNumber, service: self.service, underlying: self.underlying
+        )
+        error.followsLostReply = followsLostReply
+        return error
+    }
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: swift-oss-multipart authors
+
+internal import CurlTransport
+internal import OSSWire
+
+/// What follows from an attempt: the retry table as one pure function.
+enum RetryVerdict {
+    /// The reply is a success.
+    case success
+    /// Send it again after the back-off, or after the wait that the server asked for.
+    case again(after: Duration?)
+    /// Send it again at once, with the clock corrected by so many milliseconds.
+    case againWithClockOffset(milliseconds: Int64)
+    /// Ask for newer credentials, then send it again at once.
+    case againWithNewCredentials
+    /// Read the source anew, then send it again after the back-off.
+    case againFromSource
+    /// It is of no use to send it again.
+    case hopeless
+}
+
+/// Judges replies and transport errors.
+enum RetryClassifier {
+    /// The longest wait that a server may ask for; longer ones are cut to this.
+    ///
+    /// *Source:* our own choice. *Applies to:* `Retry-After`, `x-oss-qos-delay-time`.
+    static let longestAskedWait: Duration = .seconds(60)
+
+    private static let throttlingCodes: Set<String> = [
+        "ServiceUnavailable", "SlowDown", "UploadTrafficRateLimitExceeded", "DownloadTrafficRateLimitExceeded",
+        "MetaOperationQpsLimitExceeded", "TotalQpsLimitExceeded", "ActiveRequestLimitExceeded", "CpuLimitExceeded",
+        "QpsLimitExceeded", "RequestRateLimitExceeded", "Throttling",
+    ]
+    private static let transientCodes: Set<String> = ["InternalError", "RequestTimeout", "IncompleteBody"]
+    private static let transientStatuses: Set<Int> = [408, 500, 502, 504]
+    private static let credentialCodes: Set<String> = [
+        "SecurityTokenExpired", "InvalidSecurityToken", "InvalidAccessKeyId",
+    ]
+
+    /// Judges a reply.
+    ///
+    /// - Parameters:
+    ///   - response: the reply.
+    ///   - service: its error document, where it has one.
+    ///   - now: our clock, uncorrected, in milliseconds since 1970.
+    static func verdict(
+        on response: TransportResponse, service: OSSError.Service?, now: Int64
+    ) -> RetryVerdict {
+        let code = service?.code.name ?? ""
+        // Some gateways answer 200 with an error document.
+        if (200...299).contains(response.status), service == nil { return .success }
+        if self.throttlingCodes.contains(code) || response.status == 503 || response.status == 429 {
+            return .again(after: self.askedWait(response.headers))
+        }
+        if self.transientCodes.contains(code) || self.transientStatuses.contains(response.status) {
+            return .again(after: nil)
+        }
+        if code == "InvalidDigest" { return .againFromSource }
+        if code == "RequestTimeTooSkewed"
+            || (code == "InvalidArgument" && service?.message.contains("signing date") == true)
+        {
+            guard let time = self.serverTime(response, service) else { return .hopeless }
+            return .againWithClockOffset(milliseconds: time.milliseconds - now)
+        }
+        if self.credentialCodes.contains(code) || response.status == 401 { return .againWithNewCredentials }
+        return .hopeless
+    }
+
+    /// Judges a failure to get a reply.
+    static func verdict(on error: TransportError) -> RetryVerdict {
+        switch error.kind {
+        case .resolve, .connect, .connectTimeout, .send, .receive, .idleTimeout, .totalTimeout, .malformedReply:
+            .again(after: nil)
+        case .tls, .replyTooLarge, .source, .sourceTooShort, .configuration, .shutDown: .hopeless
+        }
+    }
+
+    /// Whether the request may have been applied although no reply came.
+    static func mayHaveBeenApplied(_ error: TransportError) -> Bool {
+        switch error.kind {
+        case .resolve, .connect, .connectTimeout, .tls, .source, .sourceTooShort, .configuration: false
+        case .send, .receive, .idleTimeout, .totalTimeout, .malformedReply, .replyTooLarge, .shutDown: true
+        }
+    }
+
+    /// Whether the request may have been applied although its reply says that it failed: the service failed in the midst of
+    /// it, or somebody between us and the service answered.
+    static func mayHaveBeenApplied(_ response: TransportResponse, _ service: OSSError.Service?) -> Bool {
+        [500, 502, 504, 408].contains(response.status) || service?.code == .internalError
+    }
+
+    private static func serverTime(_ response: TransportResponse, _ service: OSSError.Service?) -> Timestamp? {
+        if let text = service?.details["ServerTime"] {
+            if let time = Timestamp(iso8601: text) ?? Timestamp(httpDate: text) { return time }
+        }
+        // A clock before 2010 is no clock of the service.
+        return response.headers["Date"].flatMap { Timestamp(httpDate: $0) }
+            .flatMap { $0.seconds > 1_262_304_000 ? $0 : nil }
+    }
+
+    private static func askedWait(_ headers: HTTPFields) -> Duration? {
+        if let seconds = headers["Retry-After"].flatMap({ Int64($0) }), seconds >= 0 {
+            return min(.seconds(seconds), self.longestAskedWait)
+        }
+        if let milliseconds = headers["x-oss-qos-delay-time"].flatMap({ Int64($0) }), milliseconds >= 0 {
+            return min(.milliseconds(milliseconds), self.longestAskedWait)
+        }
+        return nil
+    }
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: swift-oss-multipart authors
+
+internal import OSSWire
+
+/// What CompleteMultipartUpload needs.
+public struct CompleteMultipartUploadRequest: Sendable {
+    /// The upload.
+    public var upload: OSSMultipartUpload
+    /// The parts that make the object, in ascending order of their numbers; parts left out are dropped.
+    public var parts: [OSSPartInfo]
+    /// Whether an object of that key must not be replaced.
+    ///
+    /// Default: false.
+    public var forbidsOverwrite = false
+    /// `default`, `private`, `public-read` or `public-read-write`; nil is the bucket's.
+    ///
+    /// Default: nil.
+    public var acl: String?
+
+    /// Makes a request.
+    public init(upload: OSSMultipartUpload, parts: [OSSPartInfo]) {
+        self.upload = upload
+        self.parts = parts
+    }
+}
+
+/// What CompleteMultipartUpload returns.
+public struct CompleteMultipartUploadResult: Sendable, Hashable {
+    /// The object's ETag, without quotes; nil where the reply has none.
+    public let eTag: String?
+    /// The object's address; nil where the reply has none.
+    public let location: String?
+    /// CRC-64 of the whole object; nil where the reply has none.
+    public let crc64: UInt64?
+    /// The object's version in a bucket with versioning.
+    public let versionID: String?
+    /// The service's ID of the request.
+    public let requestID: String?
+}
+
+extension OSSClient {
+    /// Joins the parts of an upload into the object, which appears as a whole or not at all.
+    ///
+    /// When a reply is lost the request is sent again; a service that then knows the upload no more may have joined the parts
+    /// the first time, and that is thrown as `outcomeUnknown`: `headObject` tells. `OSSUploader` finds out by itself.
+    ///
+    /// - Throws: `OSSError` with `invalidArgument` before anything is sent, where the list is empty or does not ascend, or a
+    ///   part that is not the last is below 102,400 bytes; `outcomeUnknown`, `callbackFailed` (the object is stored),
+    ///   `service`, `connection`, `timeout` or `malformedReply` after. `CancellationError` where the task is cancelled; the
+    ///   parts may then have been joined.
+    ///
+    /// OSS document: CompleteMultipartUpload.
+    public func completeMultipartUpload(
+        _ request: CompleteMultipartUploadRequest
+    ) async throws -> CompleteMultipartUploadResult {
+        try await self.completeMultipartUpload(request, mayBeResent: true)
+    }
+
+    /// As the public operation, but a reply that leaves the outcome open is thrown at once where it may not be resent.
+    func completeMultipartUpload(
+        _ request: CompleteMultipartUploadRequest, mayBeResent: Bool
+    ) async throws -> CompleteMultipartUploadResult {
+        let operation = OSSError.Operation.completeMultipartUpload
+        try request.upload.validate(operation)
+        try PartRules.validate(parts: request.parts)
+        var call = ServiceRequest(
+            operation: operation, method: "POST", bucket: request.upload.bucket, key: request.upload.key
+        )
+        call.query = [QueryItem("encoding-type", "url"), QueryItem("uploadId", request.upload.uploadID)]
+        call.headers["Content-Type"] = "application/xml"
+        if request.forbidsOverwrite { call.headers["x-oss-forbid-overwrite"] = "true" }
+        call.headers["x-oss-object-acl"] = request.acl
+        call.body = .bytes(Self.completeDocument(request.parts))
+        call.integrity = .md5
+        call.mayBeResent = mayBeResent
+        do {
+            return try await self.perform(call) { (reply) throws(OSSError) in try Self.completeResult(reply, operation)
+            }
+        } catch let error as OSSError where Self.leavesOutcomeOpen(error) {
+            throw OSSError(
+                .outcomeUnknown,
+                "it is not known whether the parts were joined, for a reply was lost: look at the object with headObject "
+                    + "before anything else; the service's last word was: \(error.message)",
+                operation: operation, service: error.service, underlying: error
+            )
+        }
+    }
+
+    private static func completeDocument(_ parts: [OSSPartInfo]) -> [UInt8] {
+        var writer = XMLWriter()
+        writer.element("CompleteMultipartUpload") { writer in
+            for part in parts {
+                writer.element("Part") {
+                    $0.element("PartNumber", part.partNumber)
+                    $0.element("ETag", "\"\(part.eTag)\"")
+                }
+            }
+        }
+        return writer.bytes
+    }
+
+    private static func completeResult(
+        _ reply: ServiceResponse, _ operation: OSSError.Operation
+    ) throws(OSSError) -> CompleteMultipartUploadResult {
+        if reply.status == 203 { throw Self.callbackFailure(reply, operation) }
+        let root = try Document.read(reply, root: "CompleteMultipartUploadResult", operation)
+        return CompleteMultipartUploadResult(
+            eTag: reply.eTag ?? root.string("ETag").map { MultipartETag.unquoted($0.trimmedBlanks) },
+            location: root.string("Location"), crc64: reply.serviceCRC64, versionID: reply.headers["x-oss-version-id"],
+            requestID: reply.requestID
+        )
+    }
+
+    /// A reply of 203: the object is stored, only the callback failed.
+    static func callbackFailure(_ reply: ServiceResponse, _ operation: OSSError.Operation) -> OSSError {
+        let root = try? XMLElement.parse(reply.body, root: "Error")
+        // A 203 without its document is still a 203: what matters is known from the status.
+        let reason = root?.string("Message") ?? "no reason given"
+        return OSSError(
+            .callbackFailed,
+            "the object is stored, but the callback to the application server failed: \(reason); tell that server by "
+                + "another way, the upload need not be repeated",
+            operation: operation,
+            service: OSSError.Service(
+                status: reply.status, code: .callbackFailed, message: reason, requestID: reply.requestID,
+                hostID: root?.string("HostId"), ec: root?.string("EC"), details: [:]
+            )
+        )
+    }
+
+    private static func leavesOutcomeOpen(_ error: OSSError) -> Bool {
+        if error.code == .outcomeUnknown { return false }
+        if error.code == .malformedReply { return true }
+        guard error.followsLostReply else { return false }
+        switch error.code {
+        case .connection, .timeout: return true
+        case .service:
+            return error.service?.code == .noSuchUpload || error.service?.code == .fileAlreadyExists
+                || (error.service?.status ?? 0) >= 500
+        default: return false
+        }
+    }
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: swift-oss-multipart authors
+
+public import FoundationEssentials
+internal import SystemIO
+
+/// What a request sends: bytes in memory, or a region of a file that is read while it is sent.
+public struct OSSBody: Sendable {
+    private enum Kind: Sendable {
+        case bytes([UInt8])
+        case file(path: String, range: Range<Int64>?)
+    }
+    private let kind: Kind
+
+    /// These bytes.
+    public static func bytes(_ bytes: [UInt8]) -> OSSBody { OSSBody(kind: .bytes(bytes)) }
+
+    /// A file, or a region of it in bytes from its start; the file is opened when the request is made.
+    public static func file(_ url: URL, range: Range<Int64>? = nil) -> OSSBody {
+        OSSBody(kind: .file(path: url.path(percentEncoded: false), range: range))
+    }
+
+    /// Opens what has to be opened and looks at its size, on a thread that may block.
+    func open(on executor: BlockingExecutor) async throws(OSSError) -> ServiceBody {
+        switch self.kind {
+        case .bytes(let bytes): return .bytes(bytes)
+        case .file(let path, let range):
+            let source = try await executor.run { () throws(OSSError) in try OpenSource(path: path) }
+            let range = range ?? 0..<source.identity.size
+            guard range.lowerBound >= 0, range.upperBound <= source.identity.size else {
+                throw OSSError(
+                    .invalidArgument,
+                    "the range \(range.lowerBound)..<\(range.upperBound) lies outside the file \(path), which has "
+                        + "\(source.identity.size) bytes"
+                )
+            }
+            return .region(source.region(at: range.lowerBound, length: range.upperBound - range.lowerBound))
+        }
+    }
+}

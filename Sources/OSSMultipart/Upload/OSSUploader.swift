@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: swift-oss-multipart authors
+
+public import FoundationEssentials
+internal import OSSWire
+
+/// Uploads files of any size in parts, and goes on where a broken upload broke.
+///
+/// ```swift
+/// let uploader = OSSUploader(client: client, checkpointDirectory: URL(filePath: "/var/lib/app/uploads"))
+/// let result = try await uploader.upload(.file(URL(filePath: "film.mp4")), to: .init(bucket: "media", key: "film.mp4"))
+/// ```
+///
+/// An upload that ends by an error, a cancellation, a killed process or a power failure keeps its record. The next call for
+/// the same bucket and key sends only what is missing. The call returns when the object is stored and nothing that the
+/// service says contradicts it.
+public struct OSSUploader: Sendable {
+    /// The options of an uploader.
+    public struct Configuration: Sendable {
+        /// Bytes of every part but the last, 102,400 to 5 GiB; nil: 8 MiB, or more where 10,000 parts would not suffice.
+        ///
+        /// Default: nil. An upload that is resumed keeps its own.
+        public var partSize: Int64?
+        /// Most parts in flight, 1 to 100.
+        ///
+        /// Default: 4.
+        public var maximumPartsInFlight = 4
+        /// How the bytes are protected on their way.
+        ///
+        /// Default: `Content-MD5` sent, CRC-64 compared.
+        public var integrity: OSSIntegrity = .md5AndCRC64
+        /// When parts of an earlier run are read again before they count.
+        ///
+        /// Default: ``Verification/automatic``.
+        public var verification: Verification = .automatic
+        /// Whether an upload that a record names is aborted and a new one begun.
+        ///
+        /// Default: false.
+        public var startsAnew = false
+
+        /// Makes the default configuration.
+        public init() {}
+    }
+
+    /// When parts of an earlier run are read again and compared before they count.
+    public struct Verification: Sendable, Hashable, CustomStringConvertible {
+        private enum Mode: String { case automatic = "auto", content, record }
+        private let mode: Mode
+
+        /// Where the source's size is what it was but its times, inode or device are not.
+        public static let automatic = Verification(mode: .automatic)
+        /// Always.
+        public static let content = Verification(mode: .content)
+        /// Never: the record is trusted.
+        public static let record = Verification(mode: .record)
+
+        /// Every mode.
+        public static let all: [Verification] = [.automatic, .content, .record]
+
+        /// The name, as the tool takes it: `auto`, `content` or `record`.
+        public var description: String { self.mode.rawValue }
+    }
+
+    /// Where an upload goes.
+    public struct Destination: Sendable, Hashable {
+        /// The bucket's name: 3 to 63 lower-case letters, digits and hyphens.
+        public var bucket: String
+        /// The object's key: 1 to 1023 bytes of UTF-8, without a leading slash or backslash.
+        public var key: String
+        /// What is stored with the object.
+        ///
+        /// Default: nothing.
+        public var headers = OSSObjectHeaders()
+
+        /// Makes a destination.
+        public init(bucket: String, key: String) {
+            self.bucket = bucket
+            self.key = key
+        }
+    }
+
+    /// The client that sends.
+    public let client: OSSClient
+    /// Where records of uploads are kept.
+    public let checkpoints: OSSCheckpoints
+    /// The options it was made with.
+    public let configuration: Configuration
+
+    /// Makes an uploader that keeps its records in a folder.
+    ///
+    /// - Parameters:
+    ///   - client: the client that sends.
+    ///   - checkpointDirectory: the folder; it is made where it is missing. A folder that cannot be used is an error at the
+    ///     upload, before anything is sent.
+    ///   - configuration: part size, parts in flight, integrity and verification.
+    public init(client: OSSClient, checkpointDirectory: URL, configuration: Configuration = .init()) {
+        self.init(client: client, checkpoints: .directory(checkpointDirectory), configuration: configuration)
+    }
+
+    /// Makes an uploader.
+    ///
+    /// - Parameters:
+    ///   - client: the client that sends.
+    ///   - checkpoints: where records of uploads are kept: a folder, memory, or nowhere.
+    ///   - configuration: part size, parts in flight, integrity and verification.
+    public init(client: OSSClient, checkpoints: OSSCheckpoints, configuration: Configuration = .init()) {
+        self.client = client
+        self.checkpoints = checkpoints
+        self.configuration = configuration
+    }
+
+    /// Uploads a source, or goes on with an upload of it that broke, and returns when the object is stored.
+    ///
+    /// Cancelling the task stops the requests in flight at once and keeps the record; the call then throws
+    /// `CancellationError`.
+    ///
+    /// - Throws: `OSSError` with `invalidArgument`, `invalidConfiguration`, `sourceUnreadable`, `checkpointInUse`,
+    ///   `checkpointUnusable` or `missingCredentials` before anything is sent; `sourceChanged`, `integrity`,
+    ///   `outcomeUnknown`, `callbackFailed` (the object is stored), `service`, `connection`, `timeout` or `malformedReply`
+    ///   after. ``OSSError/resumption`` says what the next run will go on from.
+    public func upload(_ source: OSSUploadSource, to destination: Destination) async throws -> OSSUploadResult {
+        try await self.upload(source, to: destination, progress: UploadProgress())
+    }
+
+    /// Begins an upload in a task of its own and returns at once.
+    public func start(_ source: OSSUploadSource, to destination: Destination) -> OSSUploadTask {
+        OSSUploadTask(uploader: self, source: source, destination: destination)
+    }
+
+    func upload(
+        _ source: OSSUploadSource, to destination: Destination, progress: UploadProgress
+    ) async throws -> OSSUploadResult {
+        defer { progress.end() }
+        try ObjectName.validate(bucket: destination.bucket, key: destination.key, operation: .initiateMultipartUpload)
+        try destination.headers.validate(.initiateMultipartUpload)
+        guard (1...100).contains(self.configuration.maximumPartsInFlight) else {
+            throw OSSError(
+                .invalidConfiguration,
+                "maximumPartsInFlight is \(self.configuration.maximumPartsInFlight); it lies between 1 and 100"
+            )
+        }
+        let open = try await source.open(on: self.client.blocking)
+        let plan = try PartPlan(size: open.identity.size, partSize: self.configuration.partSize)
+        // Credentials that are missing are told before a record is made.
+        _ = try await self.client.credentials.credentials()
+        let run = try UploadRun(uploader: self, source: open, plan: plan, destination: destination, progress: progress)
+        return try await run.run()
+    }
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: swift-oss-multipart authors
+
+internal import CurlTransport
+import Synchronization
+
+/// How far an upload is.
+public struct OSSUploadSnapshot: Sendable, Hashable {
+    /// Bytes of the source; 0 until it has been opened.
+    public internal(set) var bytesTotal: Int64 = 0
+    /// Bytes that are stored or handed to the network; never falls, never passes `bytesTotal`.
+    public internal(set) var bytesDone: Int64 = 0
+    /// Bytes that an earlier run had stored.
+    public internal(set) var bytesResumed: Int64 = 0
+    /// Parts of the plan; 0 until there is one.
+    public internal(set) var partsTotal = 0
+    /// Parts that are stored.
+    public internal(set) var partsDone = 0
+    /// Parts that an earlier run had stored.
+    public internal(set) var partsResumed = 0
+    /// Parts that are on their way.
+    public internal(set) var partsInFlight = 0
+    /// Bytes a second since the first byte of this run; nil before there is one.
+    public internal(set) var bytesPerSecond: Double?
+    /// Time left at that rate; nil where there is none yet.
+    public internal(set) var timeRemaining: Duration?
+    /// Whether the upload has ended, well or not.
+    public internal(set) var hasEnded = false
+
+    /// How much is done, 0 to 1; an empty source is done when its upload has ended.
+    public var fractionCompleted: Double {
+        guard self.bytesTotal > 0 else { return self.hasEnded ? 1 : 0 }
+        return Double(self.bytesDone) / Double(self.bytesTotal)
+    }
+}
+
+/// Something that happened to an upload.
+public struct OSSUploadEvent: Sendable, Hashable {
+    /// The kinds of events.
+    public struct Kind: Sendable, Hashable, CustomStringConvertible {
+        private enum Name: String { case snapshot, resumed, partStored, partFailed, completing, warning }
+        private let name: Name
+
+        /// How things stand: the first event of every reader.
+        public static let snapshot = Kind(name: .snapshot)
+        /// Parts of an earlier run count.
+        public static let resumed = Kind(name: .resumed)
+        /// A part is stored.
+        public static let partStored = Kind(name: .partStored)
+        /// A part has failed for good, or was stopped.
+        public static let partFailed = Kind(name: .partFailed)
+        /// All parts are stored; they are being joined.
+        public static let completing = Kind(name: .completing)
+        /// Something that the user should know; see ``OSSUploadEvent/message``.
+        public static let warning = Kind(name: .warning)
+
+        /// The name, for example `partStored`.
+        public var description: String { self.name.rawValue }
+    }
+
+    /// What happened.
+    public let kind: Kind
+    /// The part it happened to.
+    public let partNumber: Int?
+    /// What to tell the user.
+    public let message: String?
+    /// How far the upload is.
+    public let snapshot: OSSUploadSnapshot
+}
+
+/// Keeps count of an upload for those who watch it.
+///
+/// Every method may be called from any thread.
+final class UploadProgress: Sendable {
+    private struct State {
+        var snapshot = OSSUploadSnapshot()
+        var bytesStored: Int64 = 0
+        var inFlight: [Int: TransferProgress] = [:]
+        var start: ContinuousClock.Instant?
+        var warnings: [String] = []
+        var readers: [Int: AsyncStream<OSSUploadEvent>.Continuation] = [:]
+        var nextReader = 0
+    }
+
+    /// Events kept for a reader that is slow; older ones are dropped, and every event carries a whole snapshot.
+    private static let bufferedEvents = 256
+    private let state = Mutex(State())
+
+    /// What was said to the user so far.
+    var warnings: [String] { self.state.withLock(\.warnings) }
+
+    /// Bytes of parts that are stored.
+    var bytesStored: Int64 { self.state.withLock(\.bytesStored) }
+
+    /// How far the upload is.
+    var snapshot: OSSUploadSnapshot { self.state.withLock { Self.refresh(&$0) } }
+
+    /// A stream of events for one reader, a snapshot first; it ends with the upload.
+    func events() -> AsyncStream<OSSUploadEvent> {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: OSSUploadEvent.self, bufferingPolicy: .bufferingNewest(Self.bufferedEvents)
+        )
+        let number: Int? = self.state.withLock { state in
+            let snapshot = Self.refresh(&state)
+            continuation.yield(OSSUploadEvent(kind: .snapshot, partNumber: nil, message: nil, snapshot: snapshot))
+            guard !snapshot.hasEnded else { return nil }
+            state.nextReader += 1
+            state.readers[state.nextReader] = continuation
+            return state.nextReader
+        }
+        if let number {
+            continuation.onTermination = { [weak self] _ in
+                self?.state.withLock { _ = $0.readers.removeValue(forKey: number) }
+            }
+        } else {
+            continuation.finish()
+        }
+        return stream
+    }
+
+    func begin(bytesTotal: Int64, partsTotal: Int) {
+        self.state.withLock {
+            $0.snapshot.bytesTotal = bytesTotal
+            $0.snapshot.partsTotal = partsTotal
+        }
+    }
+
+    func resumed(parts: Int, bytes: Int64) {
+        self.state.withLock {
+            $0.bytesStored = bytes
+            $0.snapshot.bytesResumed = bytes
+            $0.snapshot.partsResumed = parts
+            $0.snapshot.partsDone = parts
+        }
+        if parts > 0 { self.tell(.resumed) }
+    }
+
+    /// A part is about to be sent; the counter says how much of it was handed to the network.
+    func partBegan(_ number: Int) -> TransferProgress {
+        let progress = TransferProgress()
+        self.state.withLock {
+            if $0.start == nil { $0.start = .now }
+            $0.inFlight[number] = progress
+        }
+        return progress
+    }
+
+    func partStored(_ number: Int, bytes: Int64) {
+        self.state.withLock {
+            $0.inFlight[number] = nil
+            $0.bytesStored += bytes
+            $0.snapshot.partsDone += 1
+        }
+        self.tell(.partStored, part: number)
+    }
+
+    func partFailed(_ number: Int) {
+        self.state.withLock { $0.inFlight[number] = nil }
+        self.tell(.partFailed, part: number)
+    }
+
+    /// Parts that counted as stored are not there any more.
+    func partsLost(_ count: Int, bytes: Int64) {
+        self.state.withLock {
+            $0.bytesStored -= bytes
+            $0.snapshot.partsDone -= count
+        }
+    }
+
+    func completing() { self.tell(.completing) }
+
+    func warn(_ message: String) {
+        self.state.withLock { $0.warnings.append(message) }
+        self.tell(.warning, message: message)
+    }
+
+    func end() {
+        let readers = self.state.withLock { state in
+            state.snapshot.hasEnded = true
+            state.inFlight = [:]
+            defer { state.readers = [:] }
+            return state.readers
+        }
+        for reader in readers.values { reader.finish() }
+    }
+
+    private func tell(_ kind: OSSUploadEvent.Kind, part: Int? = nil, message: String? = nil) {
+        let (event, readers) = self.state.withLock { state in
+            let event = OSSUploadEvent(
+                kind: kind, partNumber: part, message: message, snapshot: Self.refresh(&state)
+            )
+            return (event, state.readers)
+        }
+        for reader in readers.values { reader.yield(event) }
+    }
+
+    private static func refresh(_ state: inout State) -> OSSUploadSnapshot {
+        let moving = state.inFlight.values.reduce(0) { $0 + $1.bytesSent }
+        let done = min(state.snapshot.bytesTotal, state.bytesStored + moving)
+        // An attempt that is made again counts from 0; the bar waits until it has caught up.
+        state.snapshot.bytesDone = max(state.snapshot.bytesDone, done)
+        state.snapshot.partsInFlight = state.inFlight.count
+        if let start = state.start {
+            let seconds = start.duration(to: .now) / .seconds(1)
+            let sent = state.snapshot.bytesDone - state.snapshot.bytesResumed
+            if seconds > 0, sent > 0 {
+                let rate = Double(sent) / seconds
+                state.snapshot.bytesPerSecond = rate
+                state.snapshot.timeRemaining = .seconds(
+                    Double(state.snapshot.bytesTotal - state.snapshot.bytesDone) / rate
+                )
+            }
+        }
+        return state.snapshot
+    }
+}

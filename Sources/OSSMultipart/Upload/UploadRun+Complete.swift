@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: swift-oss-multipart authors
+
+internal import OSSWire
+
+/// The object as it is stored.
+struct StoredObject: Sendable {
+    var eTag: String?
+    var crc64: UInt64?
+    var versionID: String?
+    var requestID: String?
+    var proof: OSSUploadResult.Proof
+}
+
+/// What the stored object must be.
+struct Expectation: Sendable {
+    let size: Int64
+    /// CRC-64 of the whole; nil where it was not computed for every part.
+    let crc64: UInt64?
+    /// The ETag that the parts give; the service does not promise the rule.
+    let eTag: String
+
+    init(_ parts: [PartReceipt], size: Int64) throws(OSSError) {
+        self.size = size
+        var whole: UInt64? = 0
+        for part in parts {
+            guard let before = whole, let crc64 = part.crc64 else {
+                whole = nil
+                break
+            }
+            whole = CRC64.combine(before, crc64, lengthOfSecond: part.size)
+        }
+        self.crc64 = whole
+        do throws(DigestError) { self.eTag = try MultipartETag.of(partETags: parts.map(\.eTag)) } catch {
+            // Where MD5 is forbidden there is no ETag to compare; the CRC-64 decides.
+            self.eTag = ""
+        }
+    }
+
+    init(size: Int64, crc64: UInt64?, eTag: String) {
+        self.size = size
+        self.crc64 = crc64
+        self.eTag = eTag
+    }
+}
+
+/// Joining the parts, exactly once, and the proof that the object is the source.
+extension UploadRun {
+    /// What Complete came to.
+    enum Completion {
+        case stored(StoredObject)
+        /// The service says that parts are missing.
+        case partsMissing
+        /// The upload is gone, and the object is not there.
+        case gone
+    }
+
+    /// What is under the key.
+    enum Look {
+        /// The source, with the proof.
+        case ours(StoredObject)
+        /// Nothing, or something else.
+        case notOurs
+        /// There is an object of the right size, and nothing that tells whether it is the source.
+        case cannotTell
+    }
+
+    /// Sends Complete and finds out what came of it.
+    func complete(_ session: Session) async throws -> Completion {
+        guard let list = session.machine.completeList else {
+            throw OSSError(
+                .integrity, "the parts that are stored do not sum to the source; nothing was published: run again",
+                operation: .completeMultipartUpload
+            )
+        }
+        let expectation = try Expectation(list, size: session.plan.size)
+        var request = CompleteMultipartUploadRequest(upload: session.upload, parts: list.map(\.info))
+        request.forbidsOverwrite = self.destination.headers.forbidsOverwrite
+        request.acl = self.destination.headers.acl
+        self.progress.completing()
+        // A resumed upload may have been completed by the run before, which did not live to hear of it.
+        var replyWasLost = session.isResumed
+        let policy = self.client.configuration.retryPolicy
+        for attempt in 1...policy.maximumAttempts {
+            do {
+                self.mayBeCompleted = true
+                let result = try await self.client.completeMultipartUpload(request, mayBeResent: false)
+                return .stored(try await self.prove(result, expectation))
+            } catch let error as OSSError {
+                switch (error.code, error.service?.code) {
+                case (.outcomeUnknown, _), (.malformedReply, _):
+                    replyWasLost = true
+                    if let completion = try await self.findOut(session.upload, expectation, after: error) {
+                        return completion
+                    }
+                    guard attempt < policy.maximumAttempts else { throw error }
+                    // Not stored, and still open: Complete may be sent again.
+                    let cap = policy.delayCap(afterAttempts: attempt)
+                    try await self.client.surroundings.wait(cap * self.client.surroundings.random())
+                case (.service, .noSuchUpload?):
+                    if case .ours(let object) = try await self.lookOrThrow(expectation, after: error) {
+                        return .stored(object)
+                    }
+                    self.mayBeCompleted = false
+                    return .gone
+                case (.service, .fileAlreadyExists?) where replyWasLost:
+                    if case .ours(let object) = try await self.lookOrThrow(expectation, after: error) {
+                        return .stored(object)
+                    }
+                    self.mayBeCompleted = false
+                    throw error
+                case (.service, .invalidPart?):
+                    self.mayBeCompleted = false
+                    return .partsMissing
+                case (.service, _), (.connection, _), (.timeout, _), (.invalidConfiguration, _),
+                    (.missingCredentials, _):
+                    // Refused, or never sent: what is not completed can be gone on with.
+                    self.mayBeCompleted = false
+                    throw error
+                default: throw error
+                }
+            }
+        }
+        throw OSSError(
+            .outcomeUnknown, "it could not be found out whether the object is stored; run again to find out",
+            operation: .completeMultipartUpload
+        )
+    }
+
+    /// A reply was lost: looks at the key, then at the upload.
+    ///
+    /// Nil: not stored, and still open.
+    private func findOut(
+        _ upload: OSSMultipartUpload, _ expectation: Expectation, after error: OSSError
+    ) async throws -> Completion? {
+        if case .ours(let object) = try await self.lookOrThrow(expectation, after: error) { return .stored(object) }
+        do {
+            var request = ListPartsRequest(upload: upload)
+            request.maxParts = 1
+            _ = try await self.client.listParts(request)
+            self.mayBeCompleted = false
+            return nil
+        } catch let listError as OSSError where listError.service?.code == .noSuchUpload {
+            // It may have been completed between the two looks.
+            if case .ours(let object) = try await self.lookOrThrow(expectation, after: error) { return .stored(object) }
+            self.mayBeCompleted = false
+            return .gone
+        } catch let listError as OSSError where listError.service?.code == .accessDenied {
+            // Sending Complete again does no harm: it does nothing to an upload that is gone.
+            return nil
+        } catch is OSSError {
+            throw Self.outcomeUnknown(after: error)
+        }
+    }
+
+    private func lookOrThrow(_ expectation: Expectation, after error: OSSError) async throws -> Look {
+        let look: Look
+        do { look = try await self.look(for: expectation) } catch is OSSError {
+            throw Self.outcomeUnknown(after: error)
+        }
+        if case .cannotTell = look { throw Self.outcomeUnknown(after: error) }
+        return look
+    }
+
+    private static func outcomeUnknown(after error: OSSError) -> OSSError {
+        OSSError(
+            .outcomeUnknown,
+            "the object may be stored or not, and it could not be found out; nothing was given up, run again to find out; what "
+                + "happened first: \(error.message)",
+            operation: .completeMultipartUpload, service: error.service, underlying: error
+        )
+    }
+
+    /// Looks at the key and compares what is there with what must be.
+    func look(for expectation: Expectation) async throws -> Look {
+        let head: HeadObjectResult
+        do {
+            head = try await self.client.headObject(.init(bucket: self.destination.bucket, key: self.destination.key))
+        } catch let error as OSSError where error.service?.status == 404 {
+            return .notOurs
+        }
+        guard head.size == expectation.size else { return .notOurs }
+        var object = StoredObject(
+            eTag: head.eTag, crc64: head.crc64 ?? expectation.crc64, versionID: head.versionID,
+            requestID: head.requestID,
+            proof: .size
+        )
+        if let theirs = head.crc64, let ours = expectation.crc64 {
+            guard theirs == ours else { return .notOurs }
+            object.proof = .crc64
+            return .ours(object)
+        }
+        guard let eTag = head.eTag, eTag.equalsIgnoringASCIICase(expectation.eTag) else { return .cannotTell }
+        object.proof = .eTag
+        return .ours(object)
+    }
+
+    /// Compares the reply of Complete, and where it says too little the object's head, with what must be.
+    private func prove(
+        _ result: CompleteMultipartUploadResult, _ expectation: Expectation
+    ) async throws -> StoredObject {
+        try await self.prove(
+            StoredObject(
+                eTag: result.eTag, crc64: result.crc64, versionID: result.versionID, requestID: result.requestID,
+                proof: .none
+            ), expectation, .completeMultipartUpload
+        )
+    }
+
+    /// Compares what the service said of an object that it has stored with what must be.
+    func prove(
+        _ said: StoredObject, _ expectation: Expectation, _ operation: OSSError.Operation
+    ) async throws -> StoredObject {
+        var object = said
+        func contradicted(_ what: String) -> OSSError {
+            OSSError(
+                .integrity,
+                "the stored object is not the source: \(what); nothing was deleted, the next run uploads it anew",
+                operation: operation
+            )
+        }
+        if let theirs = said.crc64, let ours = expectation.crc64 {
+            guard theirs == ours else { throw contradicted("its CRC-64 is \(theirs), that of the source \(ours)") }
+            object.proof = .crc64
+            return object
+        }
+        object.crc64 = expectation.crc64
+        do {
+            let head = try await self.client.headObject(
+                .init(bucket: self.destination.bucket, key: self.destination.key))
+            guard head.size == expectation.size else {
+                throw contradicted("it has \(head.size) bytes, the source \(expectation.size)")
+            }
+            object.eTag = object.eTag ?? head.eTag
+            object.proof = .size
+            if let theirs = head.crc64, let ours = expectation.crc64 {
+                guard theirs == ours else { throw contradicted("its CRC-64 is \(theirs), that of the source \(ours)") }
+                object.proof = .crc64
+                return object
+            }
+        } catch let error as OSSError where error.code != .integrity {
+            // The service said that it is stored; that it cannot be looked at takes nothing from that.
+            self.progress.warn("the stored object could not be looked at (\(error.message))")
+        }
+        if let eTag = object.eTag, eTag.equalsIgnoringASCIICase(expectation.eTag) { object.proof = .eTag }
+        return object
+    }
+}

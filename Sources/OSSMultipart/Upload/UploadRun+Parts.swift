@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: swift-oss-multipart authors
+
+/// Sending the parts.
+extension UploadRun {
+    /// What became of a part.
+    private struct PartOutcome: Sendable {
+        let number: Int
+        let result: Result<PartReceipt, any Error>
+    }
+
+    /// Sends every part that is not stored, several at a time, and records each as it is stored.
+    ///
+    /// The first part that fails for good stops the others; those that were stored meanwhile are recorded all the same.
+    ///
+    /// - Returns: how many parts and bytes were sent.
+    func sendParts(_ session: inout Session) async throws -> (parts: Int, bytes: Int64) {
+        var sent: (parts: Int, bytes: Int64) = (0, 0)
+        var failure: (any Error)?
+        let upload = session.upload
+        var machine = session.machine
+        defer { session.machine = machine }
+        await withTaskGroup(of: PartOutcome.self) { group in
+            loop: while true {
+                switch machine.next() {
+                case .send(let part):
+                    let (client, source, integrity) = (self.client, self.source, self.options.integrity)
+                    let progress = self.progress.partBegan(part.number)
+                    group.addTask {
+                        do {
+                            let result = try await client.uploadPart(
+                                part.number, of: upload, source: source, offset: part.offset, length: part.size,
+                                integrity: integrity, progress: progress
+                            )
+                            let receipt = PartReceipt(
+                                number: part.number, size: part.size, md5: result.md5,
+                                crc64: integrity.comparesCRC64 ? result.info.crc64 : nil, eTag: result.info.eTag
+                            )
+                            return PartOutcome(number: part.number, result: .success(receipt))
+                        } catch {
+                            return PartOutcome(number: part.number, result: .failure(error))
+                        }
+                    }
+                case .wait:
+                    guard let outcome = await group.next() else { break loop }
+                    switch outcome.result {
+                    case .success(let receipt):
+                        machine.stored(receipt)
+                        sent = (sent.parts + 1, sent.bytes + receipt.size)
+                        self.progress.partStored(receipt.number, bytes: receipt.size)
+                        await self.writeLine(Journal.line(receipt))
+                    case .failure(let error):
+                        machine.failed(outcome.number)
+                        self.progress.partFailed(outcome.number)
+                        if failure == nil {
+                            failure = error
+                            group.cancelAll()
+                        }
+                    }
+                case .allStored, .stopped: break loop
+                }
+            }
+        }
+        if let failure { throw failure }
+        try Task.checkCancellation()
+        return sent
+    }
+
+    /// The service says that parts are missing: finds out which, so that they are sent again.
+    func findLostParts(_ session: inout Session) async throws {
+        let listing = try await self.listing(of: session.upload)
+        let lost = session.machine.receipts.values.filter { receipt in
+            // Without a listing none of them can be relied on.
+            guard let stored = listing?[receipt.number] else { return true }
+            return !receipt.matches(stored)
+        }
+        self.progress.warn("the service has lost \(lost.count) parts that it had confirmed; they are sent again")
+        self.progress.partsLost(lost.count, bytes: lost.reduce(0) { $0 + $1.size })
+        session.machine.lost(lost.map(\.number))
+        for receipt in lost {
+            await self.writeLine(Journal.line(dropping: receipt.number))
+        }
+    }
+}

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: swift-oss-multipart authors
+
+internal import FoundationEssentials
+internal import OSSWire
+
+/// Going on with an upload, or beginning one.
+extension UploadRun {
+    /// What there is to work on.
+    enum Opening {
+        /// An upload that is open.
+        case open(Session)
+        /// An earlier run had completed it; only its record was left.
+        case stored(StoredObject, PartPlan)
+    }
+
+    /// By how much an upload may seem to have begun before the intent to begin it, in milliseconds.
+    ///
+    /// *Source:* dates of the HTTP header have whole seconds. *Applies to:* uploads that a lost Initiate left behind.
+    private static let dateTolerance: Int64 = 2000
+
+    /// Reads the record and goes on with its upload where that can be, else begins one.
+    func resumeOrBegin() async throws -> Opening {
+        switch Journal.read(try await self.readRecord()) {
+        case .empty: break
+        case .ofLaterVersion(let version):
+            throw OSSError(
+                .checkpointUnusable,
+                "the checkpoint \(self.checkpoints.store?.location(of: self.recordName) ?? "") is of version \(version), "
+                    + "written by a later version of this package; use that one, or another checkpoint folder"
+            )
+        case .damaged(let uploadID):
+            try await self.setRecordAside(because: "is damaged")
+            if let uploadID { await self.giveUp(uploadID, because: nil) } else { await self.reportOpenUploads() }
+        case .journal(let journal):
+            try await self.truncateRecord(to: journal.length)
+            guard journal.intent.endpoint == self.client.endpoint, journal.intent.bucket == self.destination.bucket,
+                journal.intent.key == self.destination.key
+            else {
+                try await self.setRecordAside(because: "is that of another object")
+                break
+            }
+            guard let upload = journal.upload else {
+                await self.removeEmptyUploads(begunAfter: journal.intent.begun)
+                try await self.emptyRecord()
+                break
+            }
+            if let opening = try await self.resume(upload, journal) { return opening }
+            try await self.emptyRecord()
+        }
+        return .open(try await self.begin())
+    }
+
+    // MARK: Begin
+
+    private func begin() async throws -> Session {
+        let intent = Journal.Intent(
+            endpoint: self.client.endpoint, bucket: self.destination.bucket, key: self.destination.key,
+            begun: self.client.surroundings.now()
+        )
+        // Durable before Initiate: an upload that it leaves behind will be found.
+        try await self.writeDurably(Journal.beginning(intent), isFirst: true)
+        var request = InitiateMultipartUploadRequest(bucket: self.destination.bucket, key: self.destination.key)
+        request.headers = self.destination.headers
+        let upload: OSSMultipartUpload
+        do {
+            upload = try await self.client.initiateMultipartUpload(request)
+        } catch let error as OSSError where !error.followsLostReply {
+            // Refused, or never sent: there is no upload, and nothing to look for later.
+            await self.removeRecord()
+            throw error
+        }
+        self.openUpload = upload
+        let plan = self.requestedPlan
+        do {
+            try await self.writeDurably(
+                Journal.line(
+                    Journal.Upload(
+                        uploadID: upload.uploadID, partSize: plan.partSize, source: self.source.identity,
+                        headers: self.headersText
+                    )
+                ), isFirst: false
+            )
+        } catch {
+            // Without its ID the record is of no use, and the caller wants one.
+            await self.abortShielded(upload)
+            self.openUpload = nil
+            throw error
+        }
+        self.progress.begin(bytesTotal: plan.size, partsTotal: plan.count)
+        self.progress.resumed(parts: 0, bytes: 0)
+        return Session(
+            upload: upload,
+            machine: UploadStateMachine(plan: plan, stored: [:], window: self.options.maximumPartsInFlight),
+            isResumed: false
+        )
+    }
+
+    /// The object headers in one spelling, for comparing those of two runs.
+    private var headersText: String {
+        self.destination.headers.fields(withACL: true).all.map { "\($0.name.loweredASCII):\($0.value)" }.sorted()
+            .joined(separator: "\n")
+    }
+
+    // MARK: Resume
+
+    /// Goes on with a recorded upload; nil where a new one has to begin.
+    private func resume(_ upload: Journal.Upload, _ journal: Journal) async throws -> Opening? {
+        guard !self.options.startsAnew else {
+            await self.giveUp(upload.uploadID, because: "a new beginning was asked for")
+            return nil
+        }
+        guard upload.source.size == self.source.identity.size else {
+            await self.giveUp(
+                upload.uploadID,
+                because:
+                    "the source had \(upload.source.size) bytes when it was begun and has \(self.source.identity.size) now"
+            )
+            return nil
+        }
+        guard upload.headers == self.headersText else {
+            await self.giveUp(upload.uploadID, because: "it was begun with other object headers")
+            return nil
+        }
+        let plan = try PartPlan(size: upload.source.size, partSize: upload.partSize)
+        if let asked = self.options.partSize, asked != plan.partSize {
+            self.progress.warn("the upload was begun with parts of \(plan.partSize) bytes, and goes on with them")
+        }
+        let handle = OSSMultipartUpload(
+            bucket: self.destination.bucket, key: self.destination.key, uploadID: upload.uploadID
+        )
+        let readsAgain =
+            switch self.options.verification {
+            case .record: false
+            case .content: true
+            default: upload.source != self.source.identity
+            }
+        let recorded = journal.parts.filter { $0.key <= plan.count && $0.value.size == plan[$0.key].size }
+
+        let listing: [Int: OSSStoredPart]?
+        do {
+            listing = try await self.listing(of: handle)
+        } catch let error as OSSError where error.service?.code == .noSuchUpload {
+            return try await self.afterDisappearance(handle, plan, recorded, readsAgain: readsAgain)
+        }
+        let stored = try await self.keep(recorded, listing, plan, readsAgain: readsAgain)
+        self.openUpload = handle
+        let dropped = journal.parts.keys.filter { stored[$0] != journal.parts[$0] }
+        if !dropped.isEmpty || upload.source != self.source.identity {
+            // Parts of the old content go before the new identity comes.
+            try await self.writeDurably(Journal.lines(dropping: dropped, source: self.source.identity), isFirst: false)
+        }
+        for receipt in stored.values where journal.parts[receipt.number] != receipt {
+            await self.writeLine(Journal.line(receipt))
+        }
+        self.progress.begin(bytesTotal: plan.size, partsTotal: plan.count)
+        self.progress.resumed(parts: stored.count, bytes: stored.values.reduce(0) { $0 + $1.size })
+        return .open(
+            Session(
+                upload: handle,
+                machine: UploadStateMachine(plan: plan, stored: stored, window: self.options.maximumPartsInFlight),
+                isResumed: true
+            )
+        )
+    }
+
+    /// All parts that the service has, by number; nil where listing is not allowed.
+    func listing(of upload: OSSMultipartUpload) async throws -> [Int: OSSStoredPart]? {
+        var listing: [Int: OSSStoredPart] = [:]
+        do {
+            for try await part in self.client.listPartsPages(.init(upload: upload)) {
+                listing[part.info.partNumber] = part
+            }
+        } catch let error as OSSError where error.service?.code == .accessDenied {
+            self.progress.warn(
+                "the parts on the service cannot be listed (oss:ListParts is denied); the checkpoint is trusted")
+            return nil
+        }
+        return listing
+    }
+
+    /// The parts that count: those whose bytes on the service are, as far as can be known, those of the source.
+    private func keep(
+        _ recorded: [Int: PartReceipt], _ listing: [Int: OSSStoredPart]?, _ plan: PartPlan, readsAgain: Bool
+    ) async throws -> [Int: PartReceipt] {
+        var kept: [Int: PartReceipt] = [:]
+        var doubtful: [PartPlan.Part] = []
+        for number in 1...plan.count {
+            let receipt = recorded[number]
+            let part = plan[number]
+            guard let listing else {
+                guard let receipt else { continue }
+                if readsAgain { doubtful.append(part) } else { kept[number] = receipt }
+                continue
+            }
+            guard let stored = listing[number], stored.size == part.size else { continue }
+            if let receipt, receipt.matches(stored), !readsAgain {
+                kept[number] = receipt
+            } else {
+                doubtful.append(part)
+            }
+        }
+        for (part, digests) in try await self.digests(of: doubtful) {
+            let stored = listing?[part.number]
+            let receipt = recorded[part.number]
+            let isSame: Bool
+            if let receipt, stored.map(receipt.matches) ?? true, receipt.md5 != nil || receipt.crc64 != nil {
+                isSame =
+                    receipt.crc64.map { $0 == digests.crc64 } ?? true && receipt.md5.map { $0 == digests.md5 } ?? true
+            } else {
+                isSame = stored?.has(digests) ?? false
+            }
+            guard isSame, let eTag = stored?.info.eTag ?? receipt?.eTag else { continue }
+            kept[part.number] = PartReceipt(
+                number: part.number, size: part.size, md5: digests.md5, crc64: digests.crc64, eTag: eTag
+            )
+        }
+        return kept
+    }
+
+    /// Reads parts of the source again, several at a time.
+    private func digests(of parts: [PartPlan.Part]) async throws -> [(PartPlan.Part, SourceDigests)] {
+        let (client, source) = (self.client, self.source)
+        return try await withThrowingTaskGroup(of: (PartPlan.Part, SourceDigests).self) { group in
+            var results: [(PartPlan.Part, SourceDigests)] = []
+            for (index, part) in parts.enumerated() {
+                if index >= self.options.maximumPartsInFlight, let result = try await group.next() {
+                    results.append(result)
+                }
+                group.addTask {
+                    let region = source.region(at: part.offset, length: part.size)
+                    return (part, try await client.digests(of: region, md5: true, crc64: true))
+                }
+            }
+            for try await result in group { results.append(result) }
+            return results
+        }
+    }
+
+    /// The recorded upload is gone: perhaps an earlier run had completed it.
+    private func afterDisappearance(
+        _ upload: OSSMultipartUpload, _ plan: PartPlan, _ recorded: [Int: PartReceipt], readsAgain: Bool
+    ) async throws -> Opening? {
+        let list = (1...plan.count).compactMap { recorded[$0] }
+        if list.count == plan.count {
+            var isSource = true
+            if readsAgain {
+                let digests = try await self.digests(of: (1...plan.count).map { plan[$0] })
+                isSource = digests.allSatisfy { part, digests in
+                    recorded[part.number].map { $0.crc64 == digests.crc64 || $0.md5 == digests.md5 } ?? false
+                }
+            }
+            if isSource, case .ours(let object) = try await self.look(for: try Expectation(list, size: plan.size)) {
+                self.openUpload = upload
+                self.progress.begin(bytesTotal: plan.size, partsTotal: plan.count)
+                self.progress.resumed(parts: plan.count, bytes: plan.size)
+                return .stored(object, plan)
+            }
+        }
+        self.progress.warn("the upload \(upload.uploadID) is gone from the service; it begins anew")
+        return nil
+    }
+
+    // MARK: What earlier runs left
+
+    /// Aborts an upload of this key that will not be gone on with, and says why.
+    func giveUp(_ uploadID: String, because reason: String?) async {
+        let upload = OSSMultipartUpload(
+            bucket: self.destination.bucket, key: self.destination.key, uploadID: uploadID
+        )
+        if let reason {
+            self.progress.warn("the earlier upload \(uploadID) is aborted, for \(reason); a new one begins")
+        }
+        await self.abortShielded(upload)
+    }
+
+    /// Aborts uploads of this key that a lost Initiate left behind: begun after the intent, and still empty.
+    private func removeEmptyUploads(begunAfter intent: Int64) async {
+        do {
+            var request = ListMultipartUploadsRequest(bucket: self.destination.bucket)
+            request.prefix = self.destination.key
+            for try await open in self.client.listMultipartUploadsPages(request)
+            where open.upload.key == self.destination.key {
+                guard let initiated = open.initiated else { continue }
+                let begun = Int64(initiated.timeIntervalSince1970 * 1000) - self.client.observedClockOffset.value
+                guard begun >= intent - Self.dateTolerance else { continue }
+                if try await self.client.listParts(.init(upload: open.upload)).parts.isEmpty {
+                    await self.abortShielded(open.upload)
+                } else {
+                    self.progress.warn(
+                        "the upload \(open.upload.uploadID) of this key is open and has parts; it is left alone"
+                    )
+                }
+            }
+        } catch {
+            self.progress.warn(
+                "an earlier run may have left an empty upload of this key, and it could not be looked for (\(error))"
+            )
+        }
+    }
+
+    /// Tells of open uploads of this key that no record names.
+    private func reportOpenUploads() async {
+        do {
+            var request = ListMultipartUploadsRequest(bucket: self.destination.bucket)
+            request.prefix = self.destination.key
+            var others: [String] = []
+            for try await open in self.client.listMultipartUploadsPages(request)
+            where open.upload.key == self.destination.key {
+                others.append(open.upload.uploadID)
+            }
+            guard !others.isEmpty else { return }
+            self.progress.warn(
+                "there are open uploads of this key that no checkpoint names: \(others.joined(separator: ", ")); "
+                    + "abort them if nobody goes on with them"
+            )
+        } catch {
+            // Looking was a courtesy; what matters is that the new upload can begin, and that will say its own errors.
+            self.progress.warn("open uploads of this key could not be looked for (\(error))")
+        }
+    }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: swift-oss-multipart authors
+
+internal import OSSWire
+
+/// A source that is smaller than one part: it goes up with one PutObject.
+extension UploadRun {
+    func uploadWhole() async throws -> OSSUploadResult {
+        // An earlier run, when the source was larger, may have left an upload of this key.
+        try await self.openRecord(creating: false)
+        let leftover = try await self.abortRecordedUpload()
+
+        let size = self.source.identity.size
+        self.progress.begin(bytesTotal: size, partsTotal: 1)
+        var request = PutObjectRequest(bucket: self.destination.bucket, key: self.destination.key, body: .bytes([]))
+        request.headers = self.destination.headers
+        request.integrity = self.options.integrity
+        let counter = self.progress.partBegan(1)
+        let object: StoredObject
+        do {
+            let result = try await self.client.putObject(request, source: self.source, progress: counter)
+            // An ETag of PutObject is the MD5, except where the service encrypts.
+            let expectation = Expectation(
+                size: size, crc64: result.sentCRC64, eTag: result.md5.map { Hex.upper($0) } ?? ""
+            )
+            object = try await self.prove(
+                StoredObject(
+                    eTag: result.eTag, crc64: result.crc64, versionID: result.versionID, requestID: result.requestID,
+                    proof: .none
+                ), expectation, .putObject
+            )
+        } catch let error as OSSError where error.service?.code == .fileAlreadyExists && error.followsLostReply {
+            object = try await self.afterLostReply(error)
+        }
+        self.progress.partStored(1, bytes: size)
+        if leftover { await self.removeRecord() }
+        return OSSUploadResult(
+            bucket: self.destination.bucket, key: self.destination.key, size: size, uploadID: nil, eTag: object.eTag,
+            crc64: object.crc64, versionID: object.versionID, proof: object.proof, partsTotal: 1, partsSent: 1,
+            partsResumed: 0, bytesSent: size, duration: self.start.duration(to: .now), requestID: object.requestID,
+            warnings: self.progress.warnings
+        )
+    }
+
+    /// Overwriting is forbidden and the first reply was lost: the object that is there may be ours.
+    private func afterLostReply(_ error: OSSError) async throws -> StoredObject {
+        let region = self.source.region(at: 0, length: self.source.identity.size)
+        let digests = try await self.client.digests(of: region, md5: true, crc64: true)
+        let expectation = Expectation(
+            size: region.length, crc64: digests.crc64, eTag: digests.md5.map { Hex.upper($0) } ?? ""
+        )
+        guard case .ours(let object) = try await self.look(for: expectation) else { throw error }
+        return object
+    }
+
+    /// Aborts the upload that a record names; whether there was a record to remove.
+    private func abortRecordedUpload() async throws -> Bool {
+        guard self.record != nil else { return false }
+        if case .journal(let journal) = Journal.read(try await self.readRecord()), let upload = journal.upload,
+            journal.intent.bucket == self.destination.bucket, journal.intent.key == self.destination.key
+        {
+            await self.giveUp(
+                upload.uploadID,
+                because: "the source had \(upload.source.size) bytes when it was begun and is smaller than one part now"
+            )
+        }
+        return true
+    }
+}

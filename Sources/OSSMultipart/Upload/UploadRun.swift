@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: swift-oss-multipart authors
+
+internal import SystemIO
+
+/// One run of an upload, from the open source to the stored object.
+///
+/// It is used by one task at a time and alone writes the record; the tasks that send parts take values and return values.
+/// The files beside this one hold its chapters: the record, resuming, sending parts, completing, the whole object.
+final class UploadRun {
+    /// An upload that is open on the service, and what is known of its parts.
+    struct Session {
+        let upload: OSSMultipartUpload
+        var machine: UploadStateMachine
+        /// Whether an earlier run may have sent Complete already.
+        let isResumed: Bool
+
+        var plan: PartPlan { self.machine.plan }
+    }
+
+    /// The upload is gone from the service, and no object came of it.
+    struct UploadGone: Error {}
+
+    /// A source below this goes up with one request, where its part size is not smaller still: 64 MiB.
+    ///
+    /// *Source:* our own choice: what one broken request costs. *Applies to:* sources smaller than one part.
+    private static let wholeObjectLimit: Int64 = 64 * 1024 * 1024
+
+    let client: OSSClient
+    let options: OSSUploader.Configuration
+    let checkpoints: OSSCheckpoints
+    let source: OpenSource
+    let requestedPlan: PartPlan
+    let destination: OSSUploader.Destination
+    let progress: UploadProgress
+    let start = ContinuousClock.now
+    let recordName: String
+
+    /// The record; nil where the upload goes without one.
+    var record: (any CheckpointRecord)?
+    /// Length of the record's whole lines, for cutting off a line that could not be written to its end.
+    var recordLength = 0
+    /// When the record was last made durable.
+    var lastSynchronization = ContinuousClock.now
+    /// Whether the user has been told that the record cannot be written.
+    var hasWarnedOfRecord = false
+    /// The upload that is open; an error's clean-up needs to know.
+    var openUpload: OSSMultipartUpload?
+    /// Whether Complete is on its way or was sent with an unknown outcome: then nothing is aborted.
+    var mayBeCompleted = false
+
+    init(
+        uploader: OSSUploader, source: OpenSource, plan: PartPlan, destination: OSSUploader.Destination,
+        progress: UploadProgress
+    ) throws(OSSError) {
+        self.client = uploader.client
+        self.options = uploader.configuration
+        self.checkpoints = uploader.checkpoints
+        self.source = source
+        self.requestedPlan = plan
+        self.destination = destination
+        self.progress = progress
+        self.recordName = try OSSCheckpoints.recordName(
+            endpoint: uploader.client.endpoint, bucket: destination.bucket, key: destination.key
+        )
+    }
+
+    /// Uploads the source.
+    func run() async throws -> OSSUploadResult {
+        let size = self.source.identity.size
+        if size < min(self.requestedPlan.partSize, Self.wholeObjectLimit) { return try await self.uploadWhole() }
+        do {
+            try await self.openRecord(creating: true)
+            return try await self.uploadInParts()
+        } catch {
+            throw await self.settle(error)
+        }
+    }
+
+    private func uploadInParts() async throws -> OSSUploadResult {
+        var hasRestarted = false
+        while true {
+            switch try await self.resumeOrBegin() {
+            case .stored(let object, let plan):
+                return try await self.succeed(object, plan: plan, uploadID: nil, partsSent: 0, bytesSent: 0)
+            case .open(let session):
+                do {
+                    return try await self.carryOn(session)
+                } catch is UploadGone {
+                    // It expired, or somebody aborted it. Once is bad luck; twice is a service that loses uploads.
+                    guard !hasRestarted else {
+                        throw OSSError(
+                            .service,
+                            "the upload vanished from the service twice in one run; see whether something aborts "
+                                + "uploads of this bucket",
+                            operation: .completeMultipartUpload
+                        )
+                    }
+                    hasRestarted = true
+                    self.progress.warn("the upload \(session.upload.uploadID) is gone from the service; it begins anew")
+                    self.openUpload = nil
+                    self.mayBeCompleted = false
+                    try await self.emptyRecord()
+                }
+            }
+        }
+    }
+
+    /// Sends what is missing and joins the parts.
+    private func carryOn(_ opened: Session) async throws -> OSSUploadResult {
+        var session = opened
+        let resumed = session.machine.receipts.count
+        var sent: (parts: Int, bytes: Int64) = (0, 0)
+        // A service that says that parts are missing is believed and given them, but not for ever.
+        for _ in 1...3 {
+            let new = try await self.sendParts(&session)
+            sent = (sent.parts + new.parts, sent.bytes + new.bytes)
+            try await self.checkSource()
+            switch try await self.complete(session) {
+            case .stored(let object):
+                return try await self.succeed(
+                    object, plan: session.plan, uploadID: session.upload.uploadID, partsSent: sent.parts,
+                    bytesSent: sent.bytes, partsResumed: max(0, min(resumed, session.plan.count - sent.parts))
+                )
+            case .gone: throw UploadGone()
+            case .partsMissing: try await self.findLostParts(&session)
+            }
+        }
+        throw OSSError(
+            .service, "the service keeps saying that parts are missing which it has confirmed; run again later",
+            operation: .completeMultipartUpload
+        )
+    }
+
+    private func succeed(
+        _ object: StoredObject, plan: PartPlan, uploadID: String?, partsSent: Int, bytesSent: Int64,
+        partsResumed: Int? = nil
+    ) async throws -> OSSUploadResult {
+        await self.removeRecord()
+        return OSSUploadResult(
+            bucket: self.destination.bucket, key: self.destination.key, size: plan.size,
+            uploadID: uploadID ?? self.openUpload?.uploadID, eTag: object.eTag, crc64: object.crc64,
+            versionID: object.versionID, proof: object.proof, partsTotal: plan.count, partsSent: partsSent,
+            partsResumed: partsResumed ?? plan.count, bytesSent: bytesSent,
+            duration: self.start.duration(to: .now), requestID: object.requestID, warnings: self.progress.warnings
+        )
+    }
+
+    /// Checks that the source is what it was when it was opened.
+    func checkSource() async throws {
+        let source = self.source
+        try await self.client.blocking.run { () throws(OSSError) in try source.checkUnchanged() }
+    }
+
+    /// Leaves things in order after an error, and returns the error to throw: the first one, always.
+    private func settle(_ error: any Error) async -> any Error {
+        if let failure = error as? OSSError {
+            switch failure.code {
+            case .integrity where self.mayBeCompleted, .callbackFailed:
+                // What is stored is wrong, or right but for the callback: nothing of this upload is left to go on with.
+                await self.removeRecord()
+                return failure
+            default: break
+            }
+        }
+        guard let upload = self.openUpload else { return error }
+        guard self.record == nil else {
+            await self.synchronizeRecord()
+            guard var failure = error as? OSSError else { return error }
+            failure.resumption = OSSError.Resumption(
+                uploadID: upload.uploadID, bytesUploaded: self.progress.bytesStored,
+                checkpoint: self.checkpoints.store?.location(of: self.recordName) ?? ""
+            )
+            return failure
+        }
+        // Nobody could go on with it. A Complete on its way is not overtaken: whichever wins, an object may come of it.
+        if !self.mayBeCompleted { await self.abortShielded(upload) }
+        return error
+    }
+
+    /// Aborts an upload that nobody will go on with, also where the task is cancelled; a failure is told, not thrown.
+    func abortShielded(_ upload: OSSMultipartUpload) async {
+        let client = self.client
+        // A task of its own, awaited: clean-up must run although this task may be cancelled.
+        let failure = await Task { () -> String? in
+            do {
+                for _ in 1...3 {
+                    try await client.abortMultipartUpload(.init(upload: upload))
+                    var look = ListPartsRequest(upload: upload)
+                    look.maxParts = 1
+                    // A part that landed after the abort would keep the upload; then it is aborted again.
+                    _ = try await client.listParts(look)
+                }
+                return "it is still there after three tries"
+            } catch let error as OSSError where error.service?.code == .noSuchUpload {
+                return nil
+            } catch let error as OSSError where error.operation == .listParts {
+                // Aborted, but looking is not allowed: nothing says that it is still there.
+                return nil
+            } catch {
+                return "\(error)"
+            }
+        }.value
+        if let failure {
+            self.progress.warn(
+                "the upload \(upload.uploadID) could not be aborted (\(failure)); its parts are stored until it is: abort it by "
+                    + "hand, or let a lifecycle rule do it"
+            )
+        }
+    }
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: swift-oss-multipart authors
+
+/// Which part is sent when: the upload of parts as a pure value, without tasks, clocks or I/O.
+struct UploadStateMachine: Sendable {
+    /// What to do next.
+    enum Action: Sendable, Equatable {
+        /// Send this part.
+        case send(PartPlan.Part)
+        /// Wait until a part in flight has ended.
+        case wait
+        /// All parts are stored.
+        case allStored
+        /// A part has failed for good and none is in flight any more.
+        case stopped
+    }
+
+    /// The plan.
+    let plan: PartPlan
+    /// Most parts in flight.
+    let window: Int
+    /// The parts that are stored, by number.
+    private(set) var receipts: [Int: PartReceipt]
+    /// Parts that are on their way.
+    private(set) var inFlight: Set<Int> = []
+    /// Parts that are still to be sent, the next one last.
+    private var pending: [Int]
+    private var hasFailed = false
+
+    /// Begins with the parts that are stored already.
+    init(plan: PartPlan, stored: [Int: PartReceipt], window: Int) {
+        self.plan = plan
+        self.window = max(1, window)
+        self.receipts = stored
+        self.pending = (1...plan.count).reversed().filter { stored[$0] == nil }
+    }
+
+    /// Says what to do next; a part that is to be sent counts as in flight from now on.
+    mutating func next() -> Action {
+        if self.hasFailed { return self.inFlight.isEmpty ? .stopped : .wait }
+        guard self.inFlight.count < self.window, let number = self.pending.popLast() else {
+            return self.inFlight.isEmpty ? .allStored : .wait
+        }
+        self.inFlight.insert(number)
+        return .send(self.plan[number])
+    }
+
+    /// A part in flight is stored.
+    mutating func stored(_ receipt: PartReceipt) {
+        self.inFlight.remove(receipt.number)
+        self.receipts[receipt.number] = receipt
+    }
+
+    /// A part in flight has failed for good: no other part is begun.
+    mutating func failed(_ number: Int) {
+        self.inFlight.remove(number)
+        self.hasFailed = true
+    }
+
+    /// The service does not have these parts any more: they are sent again.
+    mutating func lost(_ numbers: some Sequence<Int>) {
+        for number in Set(numbers) where self.receipts.removeValue(forKey: number) != nil {
+            self.pending.append(number)
+        }
+        self.pending.sort(by: >)
+    }
+
+    /// The receipts in the order of the plan; nil where one is missing or the sizes do not sum to the source's.
+    var completeList: [PartReceipt]? {
+        let list = (1...self.plan.count).compactMap { self.receipts[$0] }
+        guard list.count == self.plan.count, list.reduce(0, { $0 + $1.size }) == self.plan.size else { return nil }
+        return list
+    }
+}
