@@ -83,6 +83,11 @@ let package = Package(
             dependencies: ["CurlTransport", "OSSWire", "SystemIO"],
             swiftSettings: settings
         ),
+        .testTarget(
+            name: "OSSMultipartTests",
+            dependencies: ["CurlTransport", "OSSLocalServer", "OSSMultipart", "OSSWire", "SystemIO"],
+            swiftSettings: settings
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

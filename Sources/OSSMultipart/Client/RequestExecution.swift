@@ -45,6 +45,8 @@ extension OSSClient {
                         try self.compareCRC64(of: reply, request)
                         return try check(reply)
                     } catch {
+                        // What the operation makes of a good reply is its answer; only a reply that is none is no answer.
+                        guard error.code == .malformedReply || error.code == .integrity else { throw error }
                         mayBeApplied = true
                         guard request.mayBeResent, attempt < self.configuration.retryPolicy.maximumAttempts else {
                             throw error.givingUp(afterAttempts: attempt, followsLostReply: true)

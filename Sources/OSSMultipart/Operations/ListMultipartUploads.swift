@@ -126,7 +126,7 @@ extension OSSClient {
 
 /// All uploads of a bucket that are neither completed nor aborted.
 public struct OSSOpenUploads: AsyncSequence, Sendable {
-    /// The name.
+    /// One entry of the listing.
     public typealias Element = OSSOpenUpload
     let client: OSSClient
     let request: ListMultipartUploadsRequest

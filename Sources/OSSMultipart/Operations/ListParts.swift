@@ -115,7 +115,7 @@ extension OSSClient {
 
 /// All parts of an upload, in ascending order of their numbers, each once.
 public struct OSSStoredParts: AsyncSequence, Sendable {
-    /// The name.
+    /// One entry of the listing.
     public typealias Element = OSSStoredPart
     let client: OSSClient
     let request: ListPartsRequest
