@@ -10,7 +10,9 @@
 #define CCURL_SHIM_H
 
 #include <curl/curl.h>
+#include <netinet/in.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #if defined(__linux__)
 #include <linux/sockios.h>
 #endif
@@ -68,6 +70,12 @@ static inline CURLcode ccurl_easy_set_sockopt_function(
     return curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, function);
 }
 
+/// curl_easy_setopt for CURLOPT_CLOSESOCKETFUNCTION.
+static inline CURLcode ccurl_easy_set_close_function(
+    CURL *_Nonnull easy, int (*_Nonnull function)(void *_Nullable context, curl_socket_t socket)) {
+    return curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, function);
+}
+
 /// curl_easy_getinfo for values that are a long.
 static inline CURLcode ccurl_easy_get_long(CURL *_Nonnull easy, CURLINFO info, long *_Nonnull value) {
     return curl_easy_getinfo(easy, info, value);
@@ -76,14 +84,6 @@ static inline CURLcode ccurl_easy_get_long(CURL *_Nonnull easy, CURLINFO info, l
 /// curl_easy_getinfo for values that are a curl_off_t.
 static inline CURLcode ccurl_easy_get_offset(CURL *_Nonnull easy, CURLINFO info, curl_off_t *_Nonnull value) {
     return curl_easy_getinfo(easy, info, value);
-}
-
-/// curl_easy_getinfo for CURLINFO_ACTIVESOCKET; -1 where there is no connection.
-static inline curl_socket_t ccurl_easy_get_socket(CURL *_Nonnull easy) {
-    curl_socket_t socket = CURL_SOCKET_BAD;
-    if(curl_easy_getinfo(easy, CURLINFO_ACTIVESOCKET, &socket) != CURLE_OK)
-        return CURL_SOCKET_BAD;
-    return socket;
 }
 
 /// curl_multi_setopt for options that take a long.
@@ -109,6 +109,21 @@ static inline CURLcode ccurl_easy_set_quick_exit(CURL *_Nonnull easy) {
     (void)easy;
     return CURLE_OK;
 #endif
+}
+
+/// The port that an IPv4 or IPv6 socket is bound to; -1 where it cannot be told.
+///
+/// Here because an address has a type of its own for each family.
+static inline int ccurl_local_port(curl_socket_t socket) {
+    struct sockaddr_storage address;
+    socklen_t size = sizeof(address);
+    if(getsockname(socket, (struct sockaddr *)&address, &size) != 0)
+        return -1;
+    if(address.ss_family == AF_INET)
+        return ntohs(((const struct sockaddr_in *)&address)->sin_port);
+    if(address.ss_family == AF_INET6)
+        return ntohs(((const struct sockaddr_in6 *)&address)->sin6_port);
+    return -1;
 }
 
 /// Bytes in the socket's send queue that the other side has not acknowledged yet; -1 where it cannot be told.

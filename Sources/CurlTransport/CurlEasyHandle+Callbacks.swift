@@ -7,7 +7,7 @@ private import Glibc
 extension CurlEasyHandle {
     /// Registers the functions that curl calls; what they work on comes with `attach`.
     ///
-    /// They run on the loop's thread, within `curl_multi_perform`, `curl_multi_remove_handle` or `curl_easy_pause`. They
+    /// They run on the loop's thread, within `curl_multi_perform` and the calls that end transfers and connections. They
     /// throw nothing, wait for nothing but the disk, and call nothing of the user's.
     func setFunctions() {
         // SAFETY, for all of them: the context is the transfer that `attach` retained and `detach` has not released,
@@ -43,15 +43,23 @@ extension CurlEasyHandle {
                 return CURL_SEEKFUNC_OK
             })
         self.note(
-            unsafe ccurl_easy_set_prereq_function(self.pointer) { context, _, _, _, _ in
+            unsafe ccurl_easy_set_prereq_function(self.pointer) { context, remoteAddress, _, remotePort, localPort in
                 guard let transfer = unsafe CurlTransfer.of(context) else { return CURL_PREREQFUNC_ABORT }
-                transfer.attemptBegins()
+                let address = unsafe remoteAddress.map { unsafe String(cString: $0) } ?? ""
+                transfer.attemptBegins(
+                    on: CurlSocket.Ends(localPort: localPort, remoteAddress: address, remotePort: remotePort))
                 return CURL_PREREQFUNC_OK
             })
         self.note(
-            unsafe ccurl_easy_set_sockopt_function(self.pointer) { context, _, _ in
-                unsafe CurlTransfer.of(context)?.connectionBegins()
+            unsafe ccurl_easy_set_sockopt_function(self.pointer) { context, socket, _ in
+                unsafe CurlTransfer.of(context)?.connectionBegins(socket)
                 return CURL_SOCKOPT_OK
+            })
+        // SAFETY: the context is the worker's list of sockets, which it keeps until the last connection is closed.
+        self.note(
+            unsafe ccurl_easy_set_close_function(self.pointer) { context, socket in
+                guard let context = unsafe context else { return Glibc.close(socket) }
+                return unsafe Unmanaged<CurlSockets>.fromOpaque(context).takeUnretainedValue().close(socket)
             })
     }
 }

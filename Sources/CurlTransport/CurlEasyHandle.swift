@@ -26,17 +26,22 @@ internal import OSSWire
     private var headers: UnsafeMutablePointer<curl_slist>?
     /// The transfer that the callbacks get; retained by `attach`, released by `detach`.
     private var transfer: Unmanaged<CurlTransfer>?
+    /// Where the sockets that curl makes and closes are noted.
+    let sockets: CurlSockets
     /// The first thing that curl said to an option but yes.
     private var refusal = CURLE_OK
 
     /// Makes a handle with all that is the same for every request.
     ///
+    /// The sockets must be there for as long as connections are, which may be longer than the handle.
+    ///
     /// - Throws: ``TransportError/Kind/configuration`` where curl does not take an option.
-    init(_ configuration: CurlTransportConfiguration) throws(TransportError) {
+    init(_ configuration: CurlTransportConfiguration, sockets: CurlSockets) throws(TransportError) {
         guard let pointer = unsafe curl_easy_init() else {
             throw TransportError(.connect, "No memory for a connection.")
         }
         unsafe self.pointer = pointer
+        self.sockets = sockets
         // SAFETY: curl wants that many bytes there for as long as the handle lives; deinit frees them after it.
         unsafe self.errorBuffer = .allocate(capacity: Int(CURL_ERROR_SIZE))
         unsafe self.errorBuffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
@@ -44,6 +49,8 @@ internal import OSSWire
         self.setProtocol()
         self.setNetwork(configuration)
         self.setFunctions()
+        // A connection keeps this for its own end; see above.
+        unsafe self.set(CURLOPT_CLOSESOCKETDATA, pointer: Unmanaged.passUnretained(sockets).toOpaque())
         try self.checkOptions()
     }
 
@@ -178,15 +185,6 @@ internal import OSSWire
     }
 
     // MARK: What curl tells
-
-    /// The connection's socket; -1 where there is none.
-    var socket: Int32 { unsafe ccurl_easy_get_socket(self.pointer) }
-
-    /// Bytes that the other side has not acknowledged yet; -1 where it cannot be told.
-    var sendQueue: Int32 {
-        let socket = self.socket
-        return socket < 0 ? -1 : ccurl_send_queue(socket)
-    }
 
     /// Bytes of the body that were handed to the system.
     var bytesSent: Int64 {

@@ -105,5 +105,5 @@ enum CurlFailure {
 
     private static let badProxy = "Unsupported proxy"
     /// What OpenSSL's errors look like where the system or the other side ended the connection.
-    private static let brokenHandshakes = ["SSL_connect: ", "unexpected eof", "SSL_ERROR_SYSCALL"]
+    private static let brokenHandshakes = ["SSL_connect: ", "unexpected eof", "Recv failure", "Send failure"]
 }

@@ -21,6 +21,8 @@ internal import CCurl
     private let multi: UnsafeMutableRawPointer
     private var transfers: [ObjectIdentifier: CurlTransfer] = [:]
     private var pool: [CurlEasyHandle] = []
+    /// Used by the connections until deinit has closed them.
+    private let sockets = CurlSockets()
     private var nextCheck = ContinuousClock.now
 
     init(loop: CurlMultiLoop) throws(TransportError) {
@@ -88,7 +90,9 @@ internal import CCurl
     private func start(_ call: CurlCall) {
         do throws(TransportError) {
             let easy =
-                if let pooled = self.pool.popLast() { pooled } else { try CurlEasyHandle(self.loop.configuration) }
+                if let pooled = self.pool.popLast() { pooled } else {
+                    try CurlEasyHandle(self.loop.configuration, sockets: self.sockets)
+                }
             let transfer = CurlTransfer(call: call, easy: easy)
             do throws(TransportError) {
                 try easy.attach(transfer)
@@ -112,6 +116,7 @@ internal import CCurl
         // SAFETY: the easy handle was added to this handle and is removed once, here.
         _ = unsafe curl_multi_remove_handle(self.multi, transfer.easy.pointer)
         transfer.easy.detach()
+        transfer.leaveConnection()
         self.transfers[ObjectIdentifier(transfer.call)] = nil
         if self.pool.count < Self.pooledHandles { self.pool.append(transfer.easy) }
         self.setConnectionLimit()

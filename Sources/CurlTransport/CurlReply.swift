@@ -62,6 +62,27 @@ struct CurlReply {
         return true
     }
 
+    /// The refusal in bytes that were left unread on a connection which broke while sending; nil where there is none.
+    ///
+    /// A status of 400 or more and its whole head must be there; the body is what is left, up to its length. Chunks are
+    /// not put together here.
+    static func refusal(in bytes: [UInt8], limit: Int) -> CurlReply? {
+        guard bytes.starts(with: "HTTP/1.".utf8) else { return nil }
+        var reply = CurlReply()
+        var rest = bytes[...]
+        while !reply.hasFinalHead {
+            guard let end = rest.firstIndex(of: 0x0A) else { return nil }
+            reply.appendHeadLine(Array(rest[...end]).span)
+            rest = rest[(end + 1)...]
+        }
+        guard reply.status >= 400, reply.headers["Transfer-Encoding"] == nil else { return nil }
+        if let text = reply.headers["Content-Length"] {
+            guard let length = Int(text), length >= 0 else { return nil }
+            rest = rest.prefix(length)
+        }
+        return reply.appendBody(Array(rest).span, limit: limit) ? reply : nil
+    }
+
     private mutating func closeField() {
         if let field = self.openField { self.headers.append(name: field.name, value: field.value) }
         self.openField = nil

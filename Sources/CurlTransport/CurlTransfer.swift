@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: swift-oss-multipart authors
 
 internal import CCurl
-private import Glibc
 internal import OSSWire
 internal import SystemIO
 
@@ -25,8 +24,8 @@ final class CurlTransfer {
     private var checksum = CRC64()
     /// Whether curl is still on the way to a connection: looking up, connecting, shaking hands.
     private(set) var isConnecting = true
-    /// The connection's socket; -1 while there is none.
-    private var socket: Int32 = -1
+    /// The connection's socket, while the request is on it.
+    private var socket: CurlSocket?
     /// Whether the last call for bytes gave way to a reply.
     private var hasYielded = false
     private var movement = Movement()
@@ -43,18 +42,25 @@ final class CurlTransfer {
 
     // MARK: Callbacks
 
-    /// A socket is being made: the request is on its way to a new connection, perhaps once more.
-    func connectionBegins() { self.isConnecting = true }
+    /// curl has made a socket: the request is on its way to a new connection, perhaps once more.
+    func connectionBegins(_ descriptor: Int32) {
+        self.isConnecting = true
+        self.easy.sockets.add(descriptor)
+    }
 
     /// The connection stands, and the request is about to be sent on it from its beginning.
     ///
     /// curl does so again by itself where a connection that it reused turned out to be dead.
-    func attemptBegins() {
+    func attemptBegins(on ends: CurlSocket.Ends) {
         self.rewind()
         self.reply = CurlReply()
         self.isConnecting = false
-        self.socket = self.easy.socket
         self.lastMovement = .now
+        self.socket?.keepsLastInput = false
+        self.socket = self.easy.sockets.socket(connecting: ends)
+        // Behind TLS the bytes could not be read.
+        let isPlain = self.call.request.url.utf8.prefix(5).last == UInt8(ascii: ":")
+        self.socket?.keepsLastInput = isPlain && self.bodyLength > 0
     }
 
     /// Goes back to the body's beginning.
@@ -79,18 +85,20 @@ final class CurlTransfer {
             self.failure = error
             return Int(CURL_READFUNC_ABORT)
         }
+        var checksum = self.checksum
+        if self.call.request.computesCRC64 {
+            // SAFETY: as above; the span ends with the call.
+            unsafe checksum.update(Span(_unsafeElements: memory.assumingMemoryBound(to: UInt8.self)))
+        }
         // A server that refuses a request answers early and often closes at once. Once the system knows of that, sending
         // fails and curl gives up without a look at the reply; so whatever has come in is read before more is sent.
-        if !self.hasYielded, self.hasInput {
+        if !self.hasYielded, self.socket?.hasInput == true {
             self.hasYielded = true
             self.isPaused = true
             return Int(CURL_READFUNC_PAUSE)
         }
         self.hasYielded = false
-        if self.call.request.computesCRC64 {
-            // SAFETY: as above; the span ends with the call.
-            unsafe self.checksum.update(Span(_unsafeElements: memory.assumingMemoryBound(to: UInt8.self)))
-        }
+        self.checksum = checksum
         self.bytesTaken += Int64(count)
         return count
     }
@@ -126,13 +134,6 @@ final class CurlTransfer {
         }
     }
 
-    /// Whether bytes, or the end, have come in on the connection.
-    private var hasInput: Bool {
-        var entry = pollfd(fd: self.socket, events: Int16(POLLIN), revents: 0)
-        // SAFETY: one entry, ours. A negative descriptor is passed over.
-        return unsafe poll(&entry, 1, 0) == 1
-    }
-
     // MARK: Time-outs
 
     /// What shows that bytes move, in either direction, in curl or in the system.
@@ -154,7 +155,7 @@ final class CurlTransfer {
         guard !self.isConnecting else { return nil }
         let movement = Movement(
             bytesTaken: self.bytesTaken, bytesReceived: self.reply.bytesReceived, bytesSent: self.easy.bytesSent,
-            queue: self.easy.sendQueue)
+            queue: self.socket?.sendQueue ?? -1)
         guard movement == self.movement else {
             self.movement = movement
             self.lastMovement = now
@@ -181,6 +182,7 @@ final class CurlTransfer {
     /// What comes of the transfer, now that curl is done with it.
     func result(of code: CURLcode) -> Result<TransportResponse, any Error> {
         if let failure = self.failure { return .failure(failure) }
+        self.rescueRefusal(after: code)
         let isAnswered =
             self.reply.hasFinalHead
             && (code == CURLE_OK || self.reply.status >= 400 && CurlFailure.isBrokenConnection(code))
@@ -198,6 +200,23 @@ final class CurlTransfer {
             TransportResponse(
                 status: self.reply.status, headers: self.reply.headers, body: self.reply.body,
                 sentCRC64: hasChecksum ? self.checksum.value : nil, bytesSent: self.bytesSent))
+    }
+
+    /// The connection goes to others, or is gone.
+    func leaveConnection() {
+        self.socket?.keepsLastInput = false
+        self.socket = nil
+    }
+
+    /// Looks, where sending failed, for a refusal that curl did not get to see.
+    ///
+    /// A server that refuses a request often replies and closes at once, with the body unread; the system then resets the
+    /// connection. Where that happens between curl's look at the socket and its sending, sending fails, and curl closes
+    /// the socket with the reply unread.
+    private func rescueRefusal(after code: CURLcode) {
+        guard code == CURLE_SEND_ERROR, !self.reply.hasFinalHead, let input = self.socket?.lastInput else { return }
+        let refusal = CurlReply.refusal(in: input, limit: self.call.request.replyLimit)
+        if let refusal { self.reply = refusal }
     }
 
     private func error(of code: CURLcode) -> TransportError {

@@ -41,6 +41,19 @@ package enum Directory {
         return String(trimmed[..<slash])
     }
 
+    /// Makes a fresh folder for temporary files, in `TMPDIR` or else in `/tmp`, and returns its path.
+    ///
+    /// The corresponding C function is `mkdtemp`.
+    package static func createTemporary(named name: String) throws(SystemError) -> String {
+        // SAFETY: the text is copied before anybody could change the environment from here.
+        let variable = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? ""
+        let folder = variable.isEmpty ? "/tmp" : variable
+        var template = Array("\(folder)/\(name)-XXXXXX".utf8CString)
+        // SAFETY: the array is ours and ends with zero; the function changes its six last letters.
+        guard unsafe mkdtemp(&template) != nil else { throw SystemError(call: "mkdtemp", path: folder) }
+        return String(decoding: template.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+
     /// The names in a folder, without `.` and `..`, in no order.
     ///
     /// The corresponding C function is `readdir`.

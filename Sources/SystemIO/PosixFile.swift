@@ -141,6 +141,21 @@ package final class PosixFile: Sendable {
         }
     }
 
+    /// Writes all bytes of the span at `offset`.
+    ///
+    /// The corresponding C function is `pwrite`.
+    package func write(_ bytes: Span<UInt8>, at offset: Int64) throws(SystemError) {
+        let outcome = unsafe bytes.withUnsafeBytes { memory -> Result<Void, SystemError> in
+            do throws(SystemError) {
+                // SAFETY: the memory is the span's, for the length of the closure.
+                return .success(try unsafe self.write(memory, at: offset))
+            } catch {
+                return .failure(error)
+            }
+        }
+        try outcome.get()
+    }
+
     /// Cuts or lengthens the file.
     ///
     /// The corresponding C function is `ftruncate`.

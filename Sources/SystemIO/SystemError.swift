@@ -19,6 +19,9 @@ package struct SystemError: Error, Sendable, Equatable, CustomStringConvertible 
         self.number = number
     }
 
+    /// Whether a file or folder of that name is missing (`ENOENT`).
+    package var isMissingFile: Bool { self.number == ENOENT }
+
     /// The system's sentence for the number, for example `No such file or directory`.
     package var reason: String {
         var text = [CChar](repeating: 0, count: 256)

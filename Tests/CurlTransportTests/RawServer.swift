@@ -20,7 +20,8 @@ final class RawServer: Sendable {
     /// Makes a server and lets it listen.
     ///
     /// - Parameters:
-    ///   - receiveBuffer: Size of the sockets' receive buffer in bytes, for a server that takes little at a time.
+    ///   - receiveBuffer: Size of the sockets' receive buffer in bytes, for a server that takes little at a time. Segments
+    ///     are then as small as on a network; with the loopback's, which are larger than the buffer, nothing would flow.
     ///   - accepts: Whether connections are accepted; else they wait in the queue.
     ///   - backlog: How many connections may wait to be accepted.
     init(receiveBuffer: Int32? = nil, accepts: Bool = true, backlog: Int32 = 128, script: @escaping Script) throws {

@@ -12,16 +12,12 @@ enum RawSocket {
     static func listen(receiveBuffer: Int32?, backlog: Int32) throws -> Int32 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw SystemError(call: "socket") }
-        if let receiveBuffer { self.set(descriptor, SO_RCVBUF, receiveBuffer) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
-        // SAFETY: the address is ours and its size is passed.
-        let result = unsafe withUnsafePointer(to: &address) { pointer in
-            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                unsafe bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
+        if let receiveBuffer {
+            self.set(descriptor, SOL_SOCKET, SO_RCVBUF, receiveBuffer)
+            self.set(descriptor, Int32(IPPROTO_TCP), TCP_MAXSEG, 1460)
         }
+        // SAFETY: the address is used within the call.
+        let result = unsafe Self.withLoopback(port: 0) { unsafe bind(descriptor, $0, $1) }
         guard result == 0, Glibc.listen(descriptor, backlog) == 0 else {
             throw SystemError(call: "listen")
         }
@@ -32,7 +28,7 @@ enum RawSocket {
     static func port(of descriptor: Int32) throws -> UInt16 {
         var address = sockaddr_in()
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        // SAFETY: as in `listen`.
+        // SAFETY: address and size are ours.
         let result = unsafe withUnsafeMutablePointer(to: &address) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 unsafe getsockname(descriptor, $0, &size)
@@ -40,6 +36,16 @@ enum RawSocket {
         }
         guard result == 0 else { throw SystemError(call: "getsockname") }
         return UInt16(bigEndian: address.sin_port)
+    }
+
+    /// Connects to a port of 127.0.0.1.
+    static func connect(port: UInt16) throws -> Int32 {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw SystemError(call: "socket") }
+        // SAFETY: the address is used within the call.
+        let result = unsafe Self.withLoopback(port: port) { unsafe Glibc.connect(descriptor, $0, $1) }
+        guard result == 0 else { throw SystemError(call: "connect") }
+        return descriptor
     }
 
     /// Waits for a connection; nil when the listening socket has been shut down.
@@ -101,10 +107,25 @@ enum RawSocket {
         self.close(descriptor)
     }
 
-    private static func set(_ descriptor: Int32, _ option: Int32, _ value: Int32) {
+    @unsafe private static func withLoopback(
+        port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+    ) -> Int32 {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+        // SAFETY: the address is ours and its size is passed.
+        return unsafe withUnsafePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+    }
+
+    private static func set(_ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: Int32) {
         var value = value
         // SAFETY: the value is ours and its size is passed.
-        _ = unsafe setsockopt(descriptor, SOL_SOCKET, option, &value, socklen_t(MemoryLayout<Int32>.size))
+        _ = unsafe setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
     }
 }
 
@@ -114,6 +135,9 @@ enum RawThread {
         let run: @Sendable () -> Void
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
     }
+
+    /// Lets a script's thread wait, where the time itself is what the script is about.
+    static func sleep(milliseconds: UInt32) { _ = usleep(milliseconds * 1000) }
 
     /// Runs `body` on a thread of its own.
     static func start(_ body: @escaping @Sendable () -> Void) {

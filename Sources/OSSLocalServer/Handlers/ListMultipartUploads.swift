@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: swift-oss-multipart authors
+
+internal import OSSWire
+
+/// Lists the open uploads of a bucket.
+///
+/// OSS document: ListMultipartUploads.
+struct ListMultipartUploads: OperationHandler {
+    static let name = "ListMultipartUploads"
+
+    private let request: Request
+    private let service: Service
+    private let encoding: EncodingType
+    private let maximum: Int
+    private let prefix: String
+    private let delimiter: String
+    private let keyMarker: String
+    private let idMarker: String
+
+    init(_ request: Request, _ service: Service) throws(ServiceError) {
+        self.request = request
+        self.service = service
+        self.encoding = try EncodingType(request)
+        self.maximum = try request.number("max-uploads", in: 1...Limits.maximumPageSize) ?? Limits.maximumPageSize
+        self.prefix = request.query.value(of: "prefix") ?? ""
+        self.delimiter = request.query.value(of: "delimiter") ?? ""
+        self.keyMarker = request.query.value(of: "key-marker") ?? ""
+        self.idMarker = self.keyMarker.isEmpty ? "" : request.query.value(of: "upload-id-marker") ?? ""
+        _ = try service.store.bucket(request.bucket)
+    }
+
+    func respond(to body: ReceivedBody) throws(ServiceError) -> Reply {
+        let uploads = try self.service.store.uploads(bucket: self.request.bucket)
+        let page = ListingPage(
+            uploads, prefix: self.prefix, delimiter: self.delimiter, limit: self.maximum, key: \.key,
+            isBehindMarker: self.isBehindMarker)
+        var writer = XMLWriter()
+        writer.element("ListMultipartUploadsResult") { writer in
+            self.encoding.write(to: &writer)
+            writer.element("Bucket", self.request.bucket)
+            writer.element("KeyMarker", self.encoding(self.keyMarker))
+            writer.element("UploadIdMarker", self.idMarker)
+            writer.element("NextKeyMarker", page.isTruncated ? self.encoding(page.lastName) : "")
+            writer.element("NextUploadIdMarker", page.isTruncated ? page.lastItem?.id ?? "" : "")
+            writer.element("Delimiter", self.encoding(self.delimiter))
+            writer.element("Prefix", self.encoding(self.prefix))
+            writer.element("MaxUploads", self.maximum)
+            writer.element("IsTruncated", String(page.isTruncated))
+            for upload in page.items {
+                writer.element("Upload") { writer in
+                    writer.element("Key", self.encoding(upload.key.text))
+                    writer.element("UploadId", upload.id)
+                    writer.element("StorageClass", upload.headers["x-oss-storage-class"] ?? "Standard")
+                    writer.element("Initiated", upload.initiated.iso8601)
+                }
+            }
+            for prefix in page.commonPrefixes {
+                writer.element("CommonPrefixes") { $0.element("Prefix", self.encoding(prefix.text)) }
+            }
+        }
+        return .document(writer)
+    }
+
+    private func isBehindMarker(_ upload: StoredUpload) -> Bool {
+        if self.keyMarker.isEmpty { return true }
+        let marker = ObjectKey(self.keyMarker)
+        if upload.key == marker { return !self.idMarker.isEmpty && upload.id > self.idMarker }
+        // A common prefix that was the last entry stands for all that begin with it.
+        if !self.delimiter.isEmpty, self.keyMarker.hasSuffix(self.delimiter), upload.key.hasPrefix(marker) {
+            return false
+        }
+        return upload.key > marker
+    }
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: swift-oss-multipart authors
+
+internal import OSSWire
+
+/// What becomes of a request's body.
+enum BodyPlan {
+    /// It is read and forgotten.
+    case discard
+    /// It is kept in memory, up to so many bytes.
+    case document(limit: Int)
+    /// It goes into a file.
+    case file(IncomingFile)
+}
+
+/// The body as it was received.
+enum ReceivedBody {
+    /// Nothing that matters.
+    case none
+    /// A document.
+    case document([UInt8])
+    /// A file that is not kept yet.
+    case file(IncomingFile)
+}
+
+/// One operation on one request.
+///
+/// The initializer checks what the request line and the header fields tell, before the body is read; ``respond(to:)`` does
+/// the work.
+protocol OperationHandler {
+    /// The operation's name as OSS documents it.
+    static var name: String { get }
+
+    /// Takes a request that is authenticated.
+    init(_ request: Request, _ service: Service) throws(ServiceError)
+
+    /// What becomes of the body.
+    func planBody() throws(ServiceError) -> BodyPlan
+
+    /// Does the work.
+    func respond(to body: ReceivedBody) throws(ServiceError) -> Reply
+}
+
+extension OperationHandler {
+    func planBody() throws(ServiceError) -> BodyPlan { .discard }
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: swift-oss-multipart authors
+
+internal import OSSWire
+internal import Synchronization
+internal import SystemIO
+
+/// What all requests share.
+final class Service: Sendable {
+    /// The options.
+    let configuration: OSSServer.Configuration
+    /// Buckets, objects, uploads.
+    let store: Store
+    /// Who may use the server.
+    let authenticator: Authenticator
+    /// The rules of misbehaviour.
+    let faults: OSSServer.Faults
+    /// What was asked for.
+    let log: RequestLog
+
+    init(configuration: OSSServer.Configuration, store: Store, log: RequestLog) {
+        self.configuration = configuration
+        self.store = store
+        self.log = log
+        self.authenticator = Authenticator(configuration)
+        self.faults = OSSServer.Faults()
+    }
+
+    /// The server's time.
+    func now() -> Timestamp { Self.now(configuration: self.configuration) }
+
+    static func now(configuration: OSSServer.Configuration) -> Timestamp {
+        Timestamp(milliseconds: WallClock.milliseconds + configuration.clockOffset.milliseconds)
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds.
+    var milliseconds: Int64 { self.components.seconds * 1000 + self.components.attoseconds / 1_000_000_000_000_000 }
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: swift-oss-multipart authors
+
+import CurlTransport
+import OSSWire
+import SystemIO
+import Testing
+
+/// How connections come about, are kept and are lost.
+@Suite(.timeLimit(.minutes(1))) struct ConnectionTests {
+    /// A server that answers every request on every connection.
+    private func echoServer() throws -> RawServer {
+        try RawServer { connection in
+            while true {
+                try connection.readRequest()
+                try connection.reply("200 OK", body: "ok")
+            }
+        }
+    }
+
+    @Test func `A hundred requests one after another use one connection`() async throws {
+        let server = try self.echoServer()
+        try await withTransport { transport in
+            for index in 0..<100 {
+                let body = TransportBody.bytes(patternedBytes(index * 100))
+                let request = TransportRequest(method: "PUT", url: server.url + "/\(index)", body: body)
+                let response = try await transport.execute(request)
+                #expect(response.status == 200)
+            }
+        }
+        #expect(server.connections.count == 1)
+        #expect(server.connections.first?.requests.count == 100)
+    }
+
+    @Test(arguments: [(4, 16), (12, 12), (12, 1)])
+    func `Requests at a time use as many connections`(width: Int, idle: Int) async throws {
+        let server = try self.echoServer()
+        var configuration = CurlTransportConfiguration()
+        configuration.maximumIdleConnections = idle
+        try await withTransport(configuration) { transport in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for index in 0..<(20 * width) {
+                    if index >= width { try await group.next() }
+                    group.addTask {
+                        let body = TransportBody.bytes(patternedBytes(10_000))
+                        _ = try await transport.execute(
+                            TransportRequest(method: "PUT", url: server.url + "/", body: body))
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+        #expect(server.connections.flatMap(\.requests).count == 20 * width)
+        #expect(server.connections.count <= (idle >= width ? width + 1 : 10 * width))
+    }
+
+    @Test func `A kept connection that dies under a request is replaced and the body sent anew`() async throws {
+        let bytes = patternedBytes(3_000_000)
+        let file = try temporaryFile(bytes)
+        let server = try RawServer { connection in
+            try connection.readRequest()
+            try connection.reply("200 OK")
+            guard connection.number == 0 else { return connection.readToEnd() }
+            try connection.readHead()
+            try connection.read(500_000)
+            connection.reset()
+        }
+        try await withTransport { transport in
+            let first = TransportRequest(method: "GET", url: server.url + "/")
+            _ = try await transport.execute(first)
+            var second = TransportRequest(
+                method: "PUT", url: server.url + "/", body: .file(file, offset: 0, length: Int64(bytes.count)))
+            second.computesCRC64 = true
+            second.progress = TransferProgress()
+            let response = try await transport.execute(second)
+            #expect(response.sentCRC64 == CRC64.of(bytes))
+            #expect(response.bytesSent == Int64(bytes.count))
+            #expect(second.progress?.bytesSent == Int64(bytes.count))
+        }
+        #expect(server.connections.count == 2)
+        #expect(server.connections.last?.requests.first?.body == bytes)
+    }
+
+    @Test func `A server that closes after each reply without notice loses nothing`() async throws {
+        let server = try RawServer { connection in
+            try connection.readRequest()
+            try connection.reply("200 OK")
+        }
+        let bytes = patternedBytes(100_000)
+        var sent = 0
+        try await withTransport { transport in
+            for _ in 0..<60 {
+                let request = TransportRequest(method: "PUT", url: server.url + "/", body: .bytes(bytes))
+                let kind = try await transport.failure(of: request)
+                #expect(kind == nil || kind == .send)
+                if kind == nil { sent += 1 }
+            }
+        }
+        let requests = server.connections.flatMap(\.requests)
+        #expect(requests.count >= sent)
+        #expect(requests.allSatisfy { $0.body == bytes })
+        #expect(sent == 60)
+    }
+
+    @Test func `A port where nobody listens is an error of connecting`() async throws {
+        let listener = try RawSocket.listen(receiveBuffer: nil, backlog: 1)
+        let port = try RawSocket.port(of: listener)
+        RawSocket.close(listener)
+        let request = TransportRequest(method: "GET", url: "http://127.0.0.1:\(port)/")
+        let kind = try await withTransport { try await $0.failure(of: request) }
+        #expect(kind == .connect)
+    }
+
+    @Test func `A host without an address is an error of resolving`() async throws {
+        var request = TransportRequest(method: "GET", url: "http://name.invalid/")
+        request.timeouts.connect = .seconds(50)
+        let kind = try await withTransport { [request] in try await $0.failure(of: request) }
+        #expect(kind == .resolve)
+    }
+
+    @Test func `A proxy that refuses the tunnel is an error of connecting`() async throws {
+        let server = try RawServer { connection in
+            try connection.readHead()
+            try connection.reply("407 Proxy Authentication Required")
+        }
+        var configuration = CurlTransportConfiguration()
+        configuration.proxy = server.url
+        let request = TransportRequest(method: "GET", url: "https://h.invalid/", headers: ["Authorization": "hush"])
+        let kind = try await withTransport(configuration) { try await $0.failure(of: request) }
+        #expect(kind == .connect)
+        await server.connections.first?.over.wait()
+        let text = String(decoding: server.connections.first?.received ?? [], as: UTF8.self)
+        #expect(text.hasPrefix("CONNECT h.invalid:443 HTTP/1.1\r\n"))
+        #expect(!text.contains("hush"))
+    }
+
+    @Test func `A proxy that is none is an error of configuration and keeps its password`() async throws {
+        var configuration = CurlTransportConfiguration()
+        configuration.proxy = "gopher://user:hush@127.0.0.1:1"
+        let request = TransportRequest(method: "GET", url: "http://h.invalid/")
+        let error = try await withTransport(configuration) { transport in
+            await #expect(throws: TransportError.self) { try await transport.execute(request) }
+        }
+        #expect(error?.kind == .configuration)
+        #expect(error?.message.contains("hush") == false)
+    }
+
+    @Test func `TLS that fails is told from a connection that fails`() async throws {
+        let plain = try RawServer { connection in
+            try connection.receive(upTo: 1000)
+            try connection.reply("400 Bad Request")
+            connection.readToEnd()
+        }
+        let closing = try RawServer { try $0.receive(upTo: 1000) }
+        let resetting = try RawServer { connection in
+            try connection.receive(upTo: 1000)
+            connection.reset()
+        }
+        let kinds = try await withTransport { transport in
+            var kinds: [TransportError.Kind?] = []
+            for server in [plain, closing, resetting] {
+                let url = "https://127.0.0.1:\(server.port)/"
+                kinds.append(try await transport.failure(of: TransportRequest(method: "GET", url: url)))
+            }
+            return kinds
+        }
+        #expect(kinds == [.tls, .connect, .connect])
+    }
+
+    @Test func `A CA file that is not there is an error of configuration`() async throws {
+        let server = try RawServer { $0.readToEnd() }
+        var configuration = CurlTransportConfiguration()
+        configuration.caFile = "/nonexistent.pem"
+        let request = TransportRequest(method: "GET", url: "https://127.0.0.1:\(server.port)/")
+        let kind = try await withTransport(configuration) { try await $0.failure(of: request) }
+        #expect(kind == .configuration)
+    }
+}
