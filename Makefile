@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: swift-oss-multipart authors
+
+# Everything a developer does, without questions asked. `make demo` and `make test` are where to begin.
+
+SHELL := /bin/bash
+SWIFT ?= swift
+# A release build that carries Swift's standard library with it: it starts faster and takes less memory.
+RELEASE := -c release --static-swift-stdlib
+
+PACKAGES := libssl-dev libcurl4-openssl-dev libisal-dev libmicrohttpd-dev libxml2-dev pkg-config curl python3-venv
+LIBRARIES := libcrypto libcurl libisal libmicrohttpd libxml-2.0
+
+.PHONY: all deps build release test demo lint format interop clean
+
+all: build
+
+# Installs what is missing with apt-get; does nothing where all is there.
+deps:
+	@if command -v pkg-config curl >/dev/null && pkg-config --exists $(LIBRARIES) \
+	    && python3 -c 'import ensurepip, venv' 2>/dev/null; then \
+	    echo "all dependencies are installed"; \
+	else \
+	    set -e; \
+	    if [ "$$(id -u)" = 0 ]; then as_root=; else as_root=sudo; fi; \
+	    $$as_root apt-get update -qq; \
+	    DEBIAN_FRONTEND=noninteractive $$as_root apt-get install -y -qq $(PACKAGES); \
+	fi
+
+build: deps
+	$(SWIFT) build
+
+release: deps
+	$(SWIFT) build $(RELEASE) --product ossmp
+	$(SWIFT) build $(RELEASE) --product oss-local-server
+
+test: deps
+	$(SWIFT) test
+
+# The main job, seen: upload, kill half-way, resume, compare.
+demo: release
+	bash Examples/demo.sh "$$($(SWIFT) build $(RELEASE) --show-bin-path)"
+
+lint:
+	$(SWIFT) format lint --strict --recursive Sources Tests Package.swift
+
+format:
+	$(SWIFT) format --in-place --recursive Sources Tests Package.swift
+
+# The official Python SDKs as clients of the local server.
+interop: build
+	bash Tests/Interop/run.sh "$$($(SWIFT) build --show-bin-path)"
+
+clean:
+	rm -rf .build .work
