@@ -77,6 +77,11 @@ let package = Package(
             resources: [.embedInCode("vectors.json")],
             swiftSettings: settings
         ),
+        .testTarget(
+            name: "OSSLocalServerTests",
+            dependencies: ["OSSLocalServer", "OSSWire", "SystemIO"],
+            swiftSettings: settings
+        ),
         .testTarget(name: "SystemIOTests", dependencies: ["SystemIO"], swiftSettings: settings),
         .testTarget(
             name: "CurlTransportTests",

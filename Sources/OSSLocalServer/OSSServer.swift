@@ -30,14 +30,7 @@ public final class OSSServer: Sendable {
     private let daemon: MicroHTTPDDaemon
     private let isTemporary: Bool
 
-    private init(_ configuration: Configuration, _ executor: BlockingExecutor) throws {
-        try configuration.check()
-        let directory: String
-        if let path = configuration.directory {
-            directory = path
-        } else {
-            directory = try Directory.createTemporary(named: "oss-local-server")
-        }
+    private init(_ configuration: Configuration, directory: String, _ executor: BlockingExecutor) throws {
         let store = try Store(path: directory, isDurable: configuration.isDurable)
         let now = Service.now(configuration: configuration)
         for bucket in configuration.buckets {
@@ -64,11 +57,22 @@ public final class OSSServer: Sendable {
     @concurrent public static func start(_ configuration: Configuration = Configuration()) async throws -> OSSServer {
         let executor = BlockingExecutor(threads: 1)
         return try await executor.run { () throws(OSSServer.Error) in
-            do { return try OSSServer(configuration, executor) } catch let error as OSSServer.Error {
+            do { return try self.open(configuration, executor) } catch let error as OSSServer.Error {
                 throw error
             } catch {
                 throw OSSServer.Error("the server cannot start: \(error)")
             }
+        }
+    }
+
+    private static func open(_ configuration: Configuration, _ executor: BlockingExecutor) throws -> OSSServer {
+        try configuration.check()
+        if let path = configuration.directory { return try OSSServer(configuration, directory: path, executor) }
+        let path = try Directory.createTemporary(named: "oss-local-server")
+        do { return try OSSServer(configuration, directory: path, executor) } catch {
+            // The first error is the one that counts.
+            try? DataFolder.removeTree(path)
+            throw error
         }
     }
 

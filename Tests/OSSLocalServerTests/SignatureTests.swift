@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: swift-oss-multipart authors
+
+import OSSLocalServer
+import OSSWire
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct SignatureTests {
+    @Test(arguments: [TestClient.Signing.v4, .v1])
+    func `A signed request is served, and a wrong secret is refused with the string to sign`(
+        signing: TestClient.Signing
+    ) async throws {
+        try await withServer { _, client async throws in
+            var client = client
+            client.signing = signing
+            let query = [QueryItem("prefix", "a b+c&d"), QueryItem("delimiter", "/")]
+            #expect(try await client.send("GET", query: query).status == 200)
+            client.account.accessKeySecret = "wrong"
+            let reply = try await client.send("GET", query: query)
+            #expect(reply.status == 403)
+            let document = try reply.document
+            #expect(document.string("Code") == "SignatureDoesNotMatch")
+            #expect(document.string("OSSAccessKeyId") == "test-access-key-id")
+            #expect(document.string("StringToSign")?.isEmpty == false)
+            #expect(document.string("StringToSignBytes")?.isEmpty == false)
+            #expect((document["CanonicalRequest"] != nil) == (signing == .v4))
+            #expect(document.string("RequestId") == reply.headers["x-oss-request-id"])
+            #expect(reply.headers["x-oss-ec"] == "0002-00000040")
+        }
+    }
+
+    @Test func `What is changed after signing is noticed`() async throws {
+        try await withServer { _, client async throws in
+            let reply = try await client.send("PUT", key: "k", headers: ["x-oss-meta-a": "1"], body: [1]) {
+                $0.headers["x-oss-meta-a"] = "2"
+            }
+            #expect(reply.errorCode == "SignatureDoesNotMatch")
+        }
+    }
+
+    @Test func `No signature, an unknown key, a foreign region and a wrong clock are refused`() async throws {
+        try await withServer { _, client async throws in
+            var anonymous = client
+            anonymous.signing = .none
+            #expect(try await anonymous.send("GET").errorCode == "AccessDenied")
+            var unknown = client
+            unknown.account.accessKeyID = "nobody"
+            #expect(try await unknown.send("GET").errorCode == "InvalidAccessKeyId")
+            var foreign = client
+            foreign.region = "elsewhere"
+            #expect(try await foreign.send("GET").errorCode == "InvalidArgument")
+            var early = client
+            early.clockOffset = -16 * 60
+            let document = try await early.send("GET").document
+            #expect(document.string("Code") == "RequestTimeTooSkewed")
+            #expect(document.string("MaxAllowedSkewMilliseconds") == "900000")
+            #expect(document.string("RequestTime").flatMap { Timestamp(iso8601: $0) } != nil)
+            #expect(document.string("ServerTime").flatMap { Timestamp(iso8601: $0) } != nil)
+            early.clockOffset = -14 * 60
+            #expect(try await early.send("GET").status == 200)
+        }
+    }
+
+    @Test func `The server's clock can be set off`() async throws {
+        try await withServer({ $0.clockOffset = .seconds(3600) }) { _, client async throws in
+            #expect(try await client.send("GET").errorCode == "RequestTimeTooSkewed")
+            var ahead = client
+            ahead.clockOffset = 3600
+            #expect(try await ahead.send("GET").status == 200)
+        }
+    }
+
+    @Test func `A token has to be there, right and in force`() async throws {
+        let account = OSSServer.Account(accessKeyID: "STS.1", accessKeySecret: "secret", securityToken: "token")
+        try await withServer({ $0.accounts = [account, .test] }) { server, client async throws in
+            var client = client
+            client.account = account
+            #expect(try await client.send("GET").status == 200)
+            client.account.securityToken = "other"
+            #expect(try await client.send("GET").errorCode == "InvalidSecurityToken")
+            client.account.securityToken = nil
+            #expect(try await client.send("GET").errorCode == "InvalidSecurityToken")
+            client.account = account
+            #expect(server.setExpiration(1, ofAccessKeyID: "STS.1"))
+            #expect(try await client.send("GET").errorCode == "SecurityTokenExpired")
+        }
+    }
+
+    @Test func `No secret is in the request log`() async throws {
+        let account = OSSServer.Account(accessKeyID: "STS.1", accessKeySecret: "sesame", securityToken: "tell-nobody")
+        try await withServer({ $0.accounts = [account] }) { server, client async throws in
+            var client = client
+            client.account = account
+            _ = try await client.send("GET")
+            let record = try #require(server.requests.first)
+            #expect(record.operation == "ListObjects")
+            #expect(!"\(record)".contains("sesame"))
+            #expect(!"\(record)".contains("tell-nobody"))
+            #expect(record.headers["authorization"] == nil)
+        }
+    }
+}
