@@ -29,6 +29,11 @@ package struct TransportRequest: Sendable {
     package var headers: HTTPFields
     /// What is sent.
     package var body: TransportBody
+    /// Whether a new connection is made for it.
+    ///
+    /// On a connection that was used before, libcurl sends a request again by itself where the connection ends before any of
+    /// the reply has come: for a request that does something new each time, the first one would go unnoticed.
+    package var needsFreshConnection = false
     /// Whether the CRC-64 of the body is computed while it is sent, for ``TransportResponse/sentCRC64``.
     package var computesCRC64 = false
     /// Longest reply body taken, in bytes.

@@ -53,7 +53,7 @@ struct TestClient: Sendable {
     }
 
     private func sign(_ request: inout SignableRequest) throws {
-        let now = Timestamp(milliseconds: WallClock.millisecondsSince1970() + self.clockOffset * 1000)
+        let now = Timestamp(milliseconds: WallClock.milliseconds + self.clockOffset * 1000)
         switch self.signing {
         case .none: break
         case .v4:

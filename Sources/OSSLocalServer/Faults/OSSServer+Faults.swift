@@ -12,6 +12,7 @@ extension OSSServer {
         }
 
         private let rules = Mutex<[Rule]>([])
+        private let counts = Mutex<[String: Int]>([:])
 
         init() {}
 
@@ -28,9 +29,12 @@ extension OSSServer {
         /// Removes all rules.
         public func removeAll() { self.rules.withLock { $0.removeAll() } }
 
+        /// How many requests of an operation have met a rule so far, those still being held among them.
+        public func count(ofOperation operation: String) -> Int { self.counts.withLock { $0[operation] ?? 0 } }
+
         /// Counts a request and returns what is to happen to it.
         func match(operation: String, bucket: String?, key: String?, partNumber: Int?) -> [Fault.Action.Kind] {
-            self.rules.withLock { rules in
+            let actions = self.rules.withLock { rules in
                 var actions: [Fault.Action.Kind] = []
                 for index in rules.indices {
                     let fault = rules[index].fault
@@ -43,6 +47,8 @@ extension OSSServer {
                 }
                 return actions
             }
+            if !actions.isEmpty { self.counts.withLock { $0[operation, default: 0] += 1 } }
+            return actions
         }
     }
 }

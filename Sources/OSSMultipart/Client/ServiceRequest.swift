@@ -27,6 +27,8 @@ struct ServiceRequest: Sendable {
     ///
     /// Without it such a failure is thrown as `OSSError.outcomeUnknown`, for the caller to find out.
     var mayBeResent = true
+    /// Whether sending it twice is the same as sending it once; else nothing below us may send it again unseen.
+    var isIdempotent = true
     /// Where the number of bytes sent so far can be seen by others.
     var progress: TransferProgress?
     /// Longest reply body taken, in bytes.

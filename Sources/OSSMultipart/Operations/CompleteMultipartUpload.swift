@@ -74,6 +74,8 @@ extension OSSClient {
         call.body = .bytes(Self.completeDocument(request.parts))
         call.integrity = .md5
         call.mayBeResent = mayBeResent
+        // The second of two gets NoSuchUpload: whoever hears that must know of the first.
+        call.isIdempotent = false
         do {
             return try await self.perform(call) { (reply) throws(OSSError) in try Self.completeResult(reply, operation)
             }

@@ -40,6 +40,7 @@ extension OSSClient {
         call.query = [QueryItem("uploads"), QueryItem("encoding-type", "url")]
         call.headers = request.headers.fields(withACL: false)
         call.body = .bytes([])
+        call.isIdempotent = false
         return try await self.perform(call) { (reply) throws(OSSError) in
             let root = try Document.read(reply, root: "InitiateMultipartUploadResult", operation)
             let uploadID = try Document.value(operation) { () throws(XMLError) in try root.requiredString("UploadId") }

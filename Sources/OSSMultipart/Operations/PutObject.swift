@@ -87,6 +87,8 @@ extension OSSClient {
         call.body = body
         call.watchedSource = source
         call.integrity = request.integrity
+        // The second of two gets FileAlreadyExists: whoever hears that must know of the first.
+        call.isIdempotent = !request.headers.forbidsOverwrite
         call.progress = progress
         return try await self.perform(call) { (reply) throws(OSSError) in
             if reply.status == 203 { throw Self.callbackFailure(reply, .putObject) }

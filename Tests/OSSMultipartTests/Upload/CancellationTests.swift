@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: swift-oss-multipart authors
+
+import FoundationEssentials
+import OSSLocalServer
+import Testing
+
+@testable import OSSMultipart
+
+@Suite(.timeLimit(.minutes(1))) struct CancellationTests {
+    private static let part = Int(LocalFixture.partSize)
+
+    /// Where an upload can be when it is cancelled: the operation that is held up.
+    enum Point: String, CaseIterable, Sendable {
+        case initiate = "InitiateMultipartUpload"
+        case part = "UploadPart"
+        case complete = "CompleteMultipartUpload"
+        case list = "ListParts"
+    }
+
+    @Test(arguments: Point.allCases)
+    func `Cancelled anywhere it ends at once, and the next run finishes`(point: Point) async throws {
+        try await withLocalServer { fixture in
+            let file = try fixture.file(size: 6 * Self.part)
+            if point == .list { try await fixture.breakUpload(file, atPart: 3) }
+            fixture.server.faults.add(.init(.delay(.seconds(30)), operation: point.rawValue))
+            let task = fixture.uploader().start(.file(file.url), to: fixture.destination)
+            try await fixture.waitUntilHeld(point.rawValue)
+            let clock = ContinuousClock()
+            let elapsed = await clock.measure {
+                task.cancel()
+                await #expect(throws: CancellationError.self) { try await task.value }
+            }
+            #expect(elapsed < .seconds(5))
+            fixture.server.faults.removeAll()
+            try await fixture.upload(file)
+            #expect(try await fixture.object() == file.bytes)
+            #expect(fixture.records.isEmpty)
+            #expect(fixture.openUploads.isEmpty)
+        }
+    }
+
+    @Test func `Without a checkpoint a cancelled upload is aborted`() async throws {
+        try await withLocalServer { fixture in
+            let file = try fixture.file(size: 6 * Self.part)
+            fixture.server.faults.add(.init(.delay(.seconds(30)), operation: "UploadPart", partNumber: 4))
+            let task = fixture.uploader(checkpoints: OSSCheckpoints.none).start(
+                .file(file.url), to: fixture.destination)
+            for await event in task.events where event.kind == .partStored { break }
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+            #expect(fixture.openUploads.isEmpty)
+        }
+    }
+
+    @Test func `A task that is cancelled before it begins sends nothing`() async throws {
+        try await withLocalServer { fixture in
+            let file = try fixture.file(size: 6 * Self.part)
+            let uploader = fixture.uploader()
+            let destination = fixture.destination
+            let task = Task {
+                while !Task.isCancelled { await Task.yield() }
+                return try await uploader.upload(.file(file.url), to: destination)
+            }
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+            #expect(fixture.server.requests.isEmpty)
+            #expect(fixture.openUploads.isEmpty)
+        }
+    }
+
+    @Test func `A waiter that is cancelled does not cancel the upload`() async throws {
+        try await withLocalServer { fixture in
+            let file = try fixture.file(size: 4 * Self.part)
+            fixture.server.faults.add(.init(.delay(.milliseconds(20)), operation: "UploadPart"))
+            let upload = fixture.uploader().start(.file(file.url), to: fixture.destination)
+            let waiter = Task { try await upload.value }
+            waiter.cancel()
+            _ = try await waiter.value
+            #expect(try await fixture.object() == file.bytes)
+        }
+    }
+}
+
+extension LocalFixture {
+    /// Waits until a request of that operation is at the server, held by a rule.
+    fileprivate func waitUntilHeld(_ operation: String) async throws {
+        let started = ContinuousClock.now
+        while self.server.faults.count(ofOperation: operation) == 0 {
+            if started.duration(to: .now) > .seconds(20) { throw Unexpected("no \(operation) came") }
+            await Task.yield()
+        }
+    }
+}

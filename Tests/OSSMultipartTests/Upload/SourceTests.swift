@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: swift-oss-multipart authors
+
+import FoundationEssentials
+import OSSLocalServer
+import SystemIO
+import Testing
+
+@testable import OSSMultipart
+
+@Suite(.timeLimit(.minutes(1))) struct SourceTests {
+    private static let part = Int(LocalFixture.partSize)
+
+    /// Uploads a file that `change` changes as soon as the first part is stored; the upload has to fail.
+    private func changed(
+        verifying code: OSSError.Code = .sourceChanged, _ change: (TestFile) throws -> Void
+    ) async throws {
+        try await withLocalServer { fixture in
+            try await fixture.server.putObject(bucket: LocalFixture.bucket, key: LocalFixture.key, data: [1, 2, 3])
+            fixture.server.faults.add(.init(.delay(.milliseconds(20)), operation: "UploadPart"))
+            let file = try fixture.file(size: 12 * Self.part + 17)
+            let task = fixture.uploader { $0.maximumPartsInFlight = 2 }.start(.file(file.url), to: fixture.destination)
+            for await event in task.events where event.kind == .partStored {
+                try change(file)
+                break
+            }
+            let error = try await failure { _ = try await task.value }
+            #expect(error.code == code)
+            #expect(fixture.count("CompleteMultipartUpload") == 0)
+            #expect(try await fixture.object() == [1, 2, 3])
+
+            fixture.server.faults.removeAll()
+            let now = try #require(FileManager.default.contents(atPath: file.path))
+            try await fixture.upload(file)
+            #expect(try await fixture.object() == Array(now))
+            #expect(fixture.openUploads.isEmpty)
+            #expect(fixture.records.isEmpty)
+        }
+    }
+
+    // https://github.com/dandi/dandi-cli/issues/1373
+    @Test func `A source that is cut while it is uploaded publishes nothing, and the next run works`() async throws {
+        try await self.changed { try PosixFile(path: $0.path, .write).truncate(to: Int64(2 * Self.part)) }
+    }
+
+    @Test func `A source that grows while it is uploaded publishes nothing, and the next run works`() async throws {
+        try await self.changed {
+            try PosixFile(path: $0.path, [.write, .append]).write(Array(repeating: 1, count: Self.part))
+        }
+    }
+
+    @Test func `A source that is rewritten in place publishes nothing, and the next run works`() async throws {
+        try await self.changed { file in
+            try PosixFile(path: file.path, [.write]).write(Array(repeating: 1, count: 3 * Self.part))
+        }
+    }
+
+    @Test func `A source that is replaced by another file is still the one that was opened`() async throws {
+        try await withLocalServer { fixture in
+            fixture.server.faults.add(.init(.delay(.milliseconds(20)), operation: "UploadPart"))
+            let file = try fixture.file(size: 8 * Self.part)
+            let other = try fixture.file("other", size: 8 * Self.part, seed: 2)
+            let task = fixture.uploader { $0.maximumPartsInFlight = 2 }.start(.file(file.url), to: fixture.destination)
+            for await event in task.events where event.kind == .partStored {
+                try Directory.rename(other.path, to: file.path)
+                break
+            }
+            _ = try await task.value
+            #expect(try await fixture.object() == file.bytes)
+        }
+    }
+
+    @Test func `A part flipped on the way is seen and sent again`() async throws {
+        try await withLocalServer { fixture in
+            // Without Content-MD5 the service takes what it gets; its checksum tells.
+            fixture.server.faults.add(
+                .init(
+                    .editReplyHeader("x-oss-hash-crc64ecma", "1"), operation: "UploadPart", partNumber: 2,
+                    occurrences: 1...1),
+                .init(
+                    .respond(status: 400, code: "InvalidDigest"), operation: "UploadPart", partNumber: 3,
+                    occurrences: 1...1)
+            )
+            let file = try fixture.file(size: 4 * Self.part)
+            try await fixture.upload(file)
+            #expect(fixture.partsSent == [1, 2, 2, 3, 3, 4])
+            #expect(try await fixture.object() == file.bytes)
+        }
+    }
+}
