@@ -93,6 +93,11 @@ let package = Package(
             dependencies: ["CurlTransport", "OSSLocalServer", "OSSMultipart", "OSSWire", "SystemIO"],
             swiftSettings: settings
         ),
+        .testTarget(
+            name: "OSSMPTests",
+            dependencies: ["OSSLocalServer", "SystemIO", "ossmp"],
+            swiftSettings: settings
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: swift-oss-multipart authors
+
+import FoundationEssentials
+import Glibc
+import SystemIO
+
+/// A run of the built `ossmp`, its output in files.
+struct ToolProcess: Sendable {
+    /// What came of a run.
+    struct Outcome: Sendable {
+        /// The exit code; nil where a signal ended it.
+        let code: Int32?
+        /// The signal that ended it; nil where it ended by itself.
+        let signal: Int32?
+        let output: String
+        let errors: String
+        /// Most memory in use at a time, in KiB.
+        let peakMemory: Int
+        /// Everything that was printed.
+        var text: String { self.output + self.errors }
+    }
+
+    struct CannotRun: Error { let reason: String }
+
+    let identifier: pid_t
+    private let folder: String
+    private static let waiting = BlockingExecutor(threads: 16)
+
+    /// The folder of the built programs: the one that holds the test program itself.
+    static let programs: String = {
+        var path = [CChar](repeating: 0, count: 4096)
+        let size = path.count
+        let count = unsafe readlink("/proc/self/exe", &path, size)
+        let text = String(decoding: path.prefix(max(0, count)).map(UInt8.init(bitPattern:)), as: UTF8.self)
+        return Directory.parent(of: text) ?? "."
+    }()
+
+    /// Starts the tool with exactly this environment.
+    init(_ arguments: [String], environment: [String: String], in folder: String) throws {
+        self.folder = folder + "/run-\(UUID().uuidString)"
+        try Directory.create(self.folder)
+        let program = Self.programs + "/ossmp"
+        // SAFETY: the C texts live until the process has been started; then they are freed.
+        let texts = unsafe ([program] + arguments).map { unsafe strdup($0) }
+        let variables = unsafe environment.map { unsafe strdup("\($0.key)=\($0.value)") }
+        defer { unsafe (texts + variables).forEach { unsafe free($0) } }
+        var actions = unsafe posix_spawn_file_actions_t()
+        unsafe posix_spawn_file_actions_init(&actions)
+        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+        unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        for (descriptor, name) in [(1 as Int32, "out"), (2, "err")] {
+            unsafe posix_spawn_file_actions_addopen(
+                &actions, descriptor, self.folder + "/" + name, O_WRONLY | O_CREAT | O_TRUNC, 0o600
+            )
+        }
+        var attributes = posix_spawnattr_t()
+        unsafe posix_spawnattr_init(&attributes)
+        defer { unsafe posix_spawnattr_destroy(&attributes) }
+        // The tool has to find the signals as a shell would give them, whatever the test's own threads block.
+        var none = sigset_t(), all = sigset_t()
+        unsafe sigemptyset(&none)
+        unsafe sigfillset(&all)
+        unsafe posix_spawnattr_setsigmask(&attributes, &none)
+        unsafe posix_spawnattr_setsigdefault(&attributes, &all)
+        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+        var identifier: pid_t = 0
+        let result = unsafe posix_spawn(&identifier, program, &actions, &attributes, texts + [nil], variables + [nil])
+        guard result == 0 else { throw CannotRun(reason: "posix_spawn \(program): \(result)") }
+        self.identifier = identifier
+    }
+
+    func send(_ signal: Int32) { _ = kill(self.identifier, signal) }
+
+    /// Waits for its end.
+    func outcome() async throws -> Outcome {
+        let identifier = self.identifier
+        let (status, usage) = await Self.waiting.run {
+            var status: Int32 = 0
+            var usage = rusage()
+            while unsafe wait4(identifier, &status, 0, &usage) == -1, errno == EINTR {}
+            return (status, Int(usage.ru_maxrss))
+        }
+        func text(_ name: String) throws -> String {
+            String(decoding: try Data(contentsOf: URL(filePath: self.folder + "/" + name)), as: UTF8.self)
+        }
+        let signal = status & 0x7F
+        return Outcome(
+            code: signal == 0 ? status >> 8 & 0xFF : nil, signal: signal == 0 ? nil : signal, output: try text("out"),
+            errors: try text("err"), peakMemory: usage
+        )
+    }
+}
