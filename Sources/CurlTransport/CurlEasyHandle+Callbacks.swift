@@ -46,9 +46,8 @@ extension CurlEasyHandle {
             unsafe ccurl_easy_set_prereq_function(self.pointer) { context, remoteAddress, _, remotePort, localPort in
                 guard let transfer = unsafe CurlTransfer.of(context) else { return CURL_PREREQFUNC_ABORT }
                 let address = unsafe remoteAddress.map { unsafe String(cString: $0) } ?? ""
-                transfer.attemptBegins(
-                    on: CurlSocket.Ends(localPort: localPort, remoteAddress: address, remotePort: remotePort))
-                return CURL_PREREQFUNC_OK
+                let ends = CurlSocket.Ends(localPort: localPort, remoteAddress: address, remotePort: remotePort)
+                return transfer.attemptBegins(on: ends) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
             })
         self.note(
             unsafe ccurl_easy_set_sockopt_function(self.pointer) { context, socket, _ in

@@ -120,7 +120,6 @@ internal import OSSWire
         let request = transfer.call.request
         unsafe self.errorBuffer.pointee = 0
         self.setMethod(request)
-        self.set(CURLOPT_FRESH_CONNECT, request.needsFreshConnection ? 1 : 0)
         self.set(CURLOPT_URL, text: request.url)
         self.setHeaders(request)
         let connect = max(1, request.timeouts.connect / .milliseconds(1))

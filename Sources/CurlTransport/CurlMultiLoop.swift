@@ -34,20 +34,18 @@ final class CurlMultiLoop: Sendable {
 
     /// The multi handle of the thread, for the one call that any thread may make.
     @safe private struct Wakeup: Sendable {
-        // Used under the loop's lock alone, and the thread takes it from there, under the lock, before it frees it.
+        // Used under the lock of `wakeup` alone; the thread takes it from there before it frees it.
         private nonisolated(unsafe) let multi: UnsafeMutableRawPointer
 
         @unsafe init(multi: UnsafeMutableRawPointer) { unsafe self.multi = multi }
 
-        // SAFETY: the handle is there for as long as the loop's state has it.
+        // SAFETY: the handle is there for as long as `wakeup` has it.
         func wake() { _ = unsafe curl_multi_wakeup(self.multi) }
     }
 
     private struct State {
         var phase = Phase.new
         var commands: [Command] = []
-        /// From when the thread has made its multi handle until it frees it.
-        var wakeup: Wakeup?
         /// The thread, until somebody has taken it upon itself to join or detach it.
         var thread: pthread_t?
         var whenStopped: [CheckedContinuation<Void, Never>] = []
@@ -56,6 +54,11 @@ final class CurlMultiLoop: Sendable {
     /// The options of the transport.
     let configuration: CurlTransportConfiguration
     private let state = Mutex(State())
+    /// Whether the thread has something to look at in the state; set behind every change that is for it.
+    private let hasWork = Atomic(false)
+    /// From when the thread has made its multi handle until it frees it; apart, so that a thread that is woken does not
+    /// meet the lock of the one that woke it.
+    private let wakeup = Mutex<Wakeup?>(nil)
 
     init(configuration: CurlTransportConfiguration) { self.configuration = configuration }
 
@@ -74,29 +77,29 @@ final class CurlMultiLoop: Sendable {
             case .running: break
             case .stopping, .stopped: return .transportIsShutDown
             }
-            Self.add(.start(call), to: &state)
+            state.commands.append(.start(call))
             return nil
         }
-        if let failure { call.finish(.failure(failure)) }
+        if let failure { call.finish(.failure(failure)) } else { self.wake() }
     }
 
     /// Tells the thread that a call is not wanted any more.
     func cancel(_ call: CurlCall) {
         self.state.withLock { state in
             // Where the thread is about to end it ends this call too.
-            if state.phase == .running { Self.add(.cancel(call), to: &state) }
+            if state.phase == .running { state.commands.append(.cancel(call)) }
         }
+        self.wake()
     }
 
     /// Tells the thread to end, and does not wait for it.
     func stop() {
-        let thread = self.state.withLock { state in Self.stop(&state) }
-        if let thread { _ = pthread_detach(thread) }
+        if let thread = self.beginStop() { _ = pthread_detach(thread) }
     }
 
     /// Tells the thread to end, and waits until it has.
     func shutDown() async {
-        let thread = self.state.withLock { state in Self.stop(&state) }
+        let thread = self.beginStop()
         await withCheckedContinuation { continuation in
             let isStopped = self.state.withLock { state in
                 if state.phase == .stopped { return true }
@@ -109,22 +112,27 @@ final class CurlMultiLoop: Sendable {
         if let thread { _ = pthread_join(thread, nil) }
     }
 
-    private static func stop(_ state: inout State) -> pthread_t? {
-        defer { state.thread = nil }
-        switch state.phase {
-        case .new: state.phase = .stopped
-        case .running:
-            state.phase = .stopping
-            state.wakeup?.wake()
-        case .stopping, .stopped: break
+    /// Tells the thread to end; returns the thread to the first who asks.
+    private func beginStop() -> pthread_t? {
+        let thread = self.state.withLock { state in
+            defer { state.thread = nil }
+            switch state.phase {
+            case .new: state.phase = .stopped
+            case .running: state.phase = .stopping
+            case .stopping, .stopped: break
+            }
+            return state.thread
         }
-        return state.thread
+        self.wake()
+        return thread
     }
 
-    private static func add(_ command: Command, to state: inout State) {
-        state.commands.append(command)
-        // A thread that has not made its handle yet looks at the commands before it waits.
-        state.wakeup?.wake()
+    /// Lets the thread look at the state, and ends its wait, or its next one.
+    ///
+    /// A thread that has not made its handle yet looks before it waits.
+    private func wake() {
+        self.hasWork.store(true, ordering: .releasing)
+        self.wakeup.withLock { $0?.wake() }
     }
 
     // MARK: The thread
@@ -185,12 +193,13 @@ final class CurlMultiLoop: Sendable {
     /// For the worker: makes its handle known to those who wake the thread, or takes it from them before it is freed.
     func setWakeup(_ multi: UnsafeMutableRawPointer?) {
         let wakeup = unsafe multi.map { unsafe Wakeup(multi: $0) }
-        self.state.withLock { $0.wakeup = wakeup }
+        self.wakeup.withLock { $0 = wakeup }
     }
 
-    /// For the worker: what has come since it looked last.
-    func takeWork() -> Work {
-        self.state.withLock { state in
+    /// For the worker: what has come since it looked last; nil where there is nothing.
+    func takeWork() -> Work? {
+        guard self.hasWork.exchange(false, ordering: .acquiring) else { return nil }
+        return self.state.withLock { state in
             defer { state.commands.removeAll(keepingCapacity: true) }
             return Work(commands: state.commands, mustStop: state.phase != .running)
         }

@@ -42,9 +42,10 @@ internal import CCurl
     /// Carries transfers until the loop is told to stop.
     func run() {
         while true {
-            let work = self.loop.takeWork()
-            for command in work.commands { self.perform(command, mustStop: work.mustStop) }
-            if work.mustStop { break }
+            if let work = self.loop.takeWork() {
+                for command in work.commands { self.perform(command, mustStop: work.mustStop) }
+                if work.mustStop { break }
+            }
             self.advance()
         }
         for transfer in self.transfers.values { self.end(transfer, .failure(TransportError.transportIsShutDown)) }

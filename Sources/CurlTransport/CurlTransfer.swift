@@ -22,6 +22,8 @@ final class CurlTransfer {
     /// Bytes of the body that curl has taken, from the beginning of the attempt.
     private var bytesTaken: Int64 = 0
     private var checksum = CRC64()
+    /// Whether the request has been begun on a connection, be it one that broke.
+    private var hasBegun = false
     /// Whether curl is still on the way to a connection: looking up, connecting, shaking hands.
     private(set) var isConnecting = true
     /// The connection's socket, while the request is on it.
@@ -50,8 +52,17 @@ final class CurlTransfer {
 
     /// The connection stands, and the request is about to be sent on it from its beginning.
     ///
-    /// curl does so again by itself where a connection that it reused turned out to be dead.
-    func attemptBegins(on ends: CurlSocket.Ends) {
+    /// curl does so again by itself where a connection that it reused broke before any reply came. The first may have
+    /// been carried out all the same; where that matters, whoever sent it must know: then false is returned, which ends the
+    /// transfer.
+    func attemptBegins(on ends: CurlSocket.Ends) -> Bool {
+        guard !self.hasBegun || self.call.request.isIdempotent else {
+            let message =
+                "The connection broke before any reply came (\(self.call.origin)): it had been kept for reuse."
+            self.failure = TransportError(.send, message)
+            return false
+        }
+        self.hasBegun = true
         self.rewind()
         self.reply = CurlReply()
         self.isConnecting = false
@@ -61,6 +72,7 @@ final class CurlTransfer {
         // Behind TLS the bytes could not be read.
         let isPlain = self.call.request.url.utf8.prefix(5).last == UInt8(ascii: ":")
         self.socket?.keepsLastInput = isPlain && self.bodyLength > 0
+        return true
     }
 
     /// Goes back to the body's beginning.

@@ -17,6 +17,9 @@ package final class CurlTransport: HTTPTransport {
 
     /// Sends a request and returns the server's reply, whatever its status.
     ///
+    /// Where a connection that was kept for reuse breaks before any reply comes, the request is sent once more on another
+    /// one, if it is idempotent.
+    ///
     /// A reply with a status of 300 or more that comes before the whole body was sent ends the sending and is returned.
     ///
     /// - Throws: `TransportError` where there is no whole reply; `CancellationError` where the task is cancelled, and then

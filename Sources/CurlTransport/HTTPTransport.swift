@@ -29,11 +29,12 @@ package struct TransportRequest: Sendable {
     package var headers: HTTPFields
     /// What is sent.
     package var body: TransportBody
-    /// Whether a new connection is made for it.
+    /// Whether sending it twice is the same as sending it once; a POST is not taken to be so.
     ///
     /// On a connection that was used before, libcurl sends a request again by itself where the connection ends before any of
-    /// the reply has come: for a request that does something new each time, the first one would go unnoticed.
-    package var needsFreshConnection = false
+    /// the reply has come. One that is not idempotent ends with ``TransportError/Kind/send`` instead: whoever sent it must
+    /// know that the first may have been applied.
+    package var isIdempotent: Bool
     /// Whether the CRC-64 of the body is computed while it is sent, for ``TransportResponse/sentCRC64``.
     package var computesCRC64 = false
     /// Longest reply body taken, in bytes.
@@ -45,6 +46,7 @@ package struct TransportRequest: Sendable {
 
     package init(method: String, url: String, headers: HTTPFields = [:], body: TransportBody = .none) {
         self.method = method
+        self.isIdempotent = method != "POST"
         self.url = url
         self.headers = headers
         self.body = body

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: swift-oss-multipart authors
 
+import Dispatch
 import Glibc
 import Synchronization
 
 /// SIGINT and SIGTERM: the first one stops the upload and keeps its progress, the second one ends the process.
 ///
-/// A thread waits for them (`sigwait`), so nothing runs in a signal handler. SIGPIPE is ignored: whoever closes the pipe does
-/// not kill the upload.
+/// They come through Dispatch's signal sources, so nothing runs in a signal handler: a thread of Dispatch's own has the
+/// signals unblocked, and would let them kill the process whatever other threads do. SIGPIPE is ignored: whoever closes the
+/// pipe does not kill the upload.
 final class Signals: Sendable {
     private struct State {
         var received: Int32?
@@ -15,29 +17,19 @@ final class Signals: Sendable {
     }
 
     private let state = Mutex(State())
+    private let queue = DispatchQueue(label: "ossmp.signals")
+    // Set once in init and only kept alive after that; Dispatch's objects may be used from any thread.
+    private nonisolated(unsafe) let sources: [any DispatchSourceSignal]
 
-    /// Begins to wait; make it before any other thread begins, so that all of them leave the signals to this one.
+    /// Begins to listen.
     init() {
-        _ = signal(SIGPIPE, SIG_IGN)
-        var set = sigset_t()
-        // SAFETY: the set is this frame's own; the thread gets a reference to self that it keeps for ever, as this object
-        // lives as long as the process.
-        unsafe sigemptyset(&set)
-        for number in [SIGINT, SIGTERM] { unsafe sigaddset(&set, number) }
-        unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
-        var thread = pthread_t()
-        let context = unsafe Unmanaged.passRetained(self).toOpaque()
-        let result = unsafe pthread_create(
-            &thread, nil,
-            { context in
-                if let context = unsafe context {
-                    unsafe Unmanaged<Signals>.fromOpaque(context).takeUnretainedValue().wait()
-                }
-                return nil
-            }, context
-        )
-        // Without the thread the signals must not be blocked, or nothing could stop the tool.
-        if result != 0 { unsafe pthread_sigmask(SIG_UNBLOCK, &set, nil) }
+        for number in [SIGPIPE, SIGINT, SIGTERM] { _ = signal(number, SIG_IGN) }
+        let numbers = [SIGINT, SIGTERM], queue = self.queue
+        unsafe self.sources = numbers.map { DispatchSource.makeSignalSource(signal: $0, queue: queue) }
+        for (number, source) in unsafe zip(numbers, self.sources) {
+            source.setEventHandler { [weak self] in self?.take(number) }
+            source.resume()
+        }
     }
 
     /// What the first signal does; at once where it has come already.
@@ -52,22 +44,14 @@ final class Signals: Sendable {
     /// The code to end with after a signal, as shells give it: 128 and the signal's number.
     var exitCode: Int32 { 128 + (self.state.withLock(\.received) ?? SIGINT) }
 
-    private func wait() {
-        var set = sigset_t()
-        unsafe sigemptyset(&set)
-        for number in [SIGINT, SIGTERM] { unsafe sigaddset(&set, number) }
-        while true {
-            var number: Int32 = 0
-            guard unsafe sigwait(&set, &number) == 0 else { continue }
-            let (isFirst, stop) = self.state.withLock { state in
-                let isFirst = state.received == nil
-                if isFirst { state.received = number }
-                return (isFirst, state.stop)
-            }
-            guard isFirst else { _exit(128 + number) }
-            stop?()
-            // Before there is an upload there is nothing to keep.
-            if stop == nil { _exit(128 + number) }
+    private func take(_ number: Int32) {
+        let (isFirst, stop) = self.state.withLock { state in
+            let isFirst = state.received == nil
+            if isFirst { state.received = number }
+            return (isFirst, state.stop)
         }
+        // Before there is an upload there is nothing to keep.
+        guard isFirst, let stop else { _exit(128 + number) }
+        stop()
     }
 }

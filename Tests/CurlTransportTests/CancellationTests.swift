@@ -15,8 +15,10 @@ import Testing
 
     private static let size: Int64 = 64 << 20
 
-    /// A server that stops at a point, and a signal that it is there.
-    private func server(stoppingAt point: CancellationPoint, _ isThere: Signal) throws -> RawServer {
+    /// A server that stops at a point, says that it is there, and goes on reading when it may.
+    private func server(
+        stoppingAt point: CancellationPoint, _ isThere: Signal, until isOver: Signal
+    ) throws -> RawServer {
         try RawServer { connection in
             try connection.readHead()
             switch point {
@@ -26,6 +28,7 @@ import Testing
             case .readingBody: try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc")
             }
             isThere.fire()
+            isOver.waitOnThread()
             connection.readToEnd()
         }
     }
@@ -44,7 +47,8 @@ import Testing
     @Test(arguments: CancellationPoint.allCases)
     func `A cancelled request is over when it returns`(point: CancellationPoint) async throws {
         let isThere = Signal()
-        let server = try self.server(stoppingAt: point, isThere)
+        let isOver = Signal()
+        let server = try self.server(stoppingAt: point, isThere, until: isOver)
         let request = try self.request(server, point)
         try await withTransport { transport in
             let task = Task { try await transport.execute(request) }
@@ -54,6 +58,7 @@ import Testing
             task.cancel()
             await #expect(throws: CancellationError.self) { try await task.value }
             #expect(clock.now - start < .seconds(2))
+            isOver.fire()
             // The system may still deliver what it had taken, the end of the connection behind it; curl takes no more.
             let sent = request.progress?.bytesSent
             let connection = try #require(server.connections.first)

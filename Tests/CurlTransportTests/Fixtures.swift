@@ -11,19 +11,22 @@ import Testing
 ///
 /// They repeat after a prime number of bytes, so that no buffer put in another's place goes unseen.
 func patternedBytes(_ count: Int) -> [UInt8] {
-    var state: UInt64 = 0x9E37_79B9_7F4A_7C15
-    let period = (0..<65_537).map { _ in
-        state ^= state << 13
-        state ^= state >> 7
-        state ^= state << 17
-        return UInt8(truncatingIfNeeded: state >> 32)
-    }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(count + period.count)
     while bytes.count < count { bytes += period }
     bytes.removeLast(bytes.count - count)
     return bytes
 }
+
+private let period: [UInt8] = {
+    var state: UInt64 = 0x9E37_79B9_7F4A_7C15
+    return (0..<65_537).map { _ in
+        state ^= state << 13
+        state ^= state >> 7
+        state ^= state << 17
+        return UInt8(truncatingIfNeeded: state >> 32)
+    }
+}()
 
 /// An open file with those bytes and no name.
 func temporaryFile(_ bytes: [UInt8]) throws -> PosixFile {

@@ -28,7 +28,7 @@ import Testing
         let start = clock.now
         let kind = try await withTransport { try await $0.failure(of: request) }
         #expect(kind == .idleTimeout)
-        #expect((.milliseconds(500)..<(.seconds(5))).contains(clock.now - start))
+        #expect(clock.now - start >= .milliseconds(500))
         await server.connections.first?.over.wait()
     }
 
@@ -114,7 +114,7 @@ import Testing
         let start = clock.now
         let kind = try await withTransport { [request] in try await $0.failure(of: request) }
         #expect(kind == .totalTimeout)
-        #expect((.seconds(1)..<(.seconds(5))).contains(clock.now - start))
+        #expect(clock.now - start >= .seconds(1))
     }
 
     @Test func `A connection that does not come about is given up`() async throws {

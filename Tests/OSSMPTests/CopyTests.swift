@@ -68,11 +68,11 @@ import Testing
     // https://github.com/soto-project/soto/pull/515
     @Test func `Killed at ten moments it goes on each time, and the object is right each time`() async throws {
         try await withToolFixture { fixture in
-            fixture.server.faults.add(.init(.delay(.milliseconds(15)), operation: "UploadPart"))
             let file = try fixture.file("film.bin", parts: 20)
             for moment in 0..<10 {
                 let key = "killed-\(moment)"
                 fixture.server.removeAllRequests()
+                fixture.hold(moment * 2 + 1...21)
                 let process = try fixture.start(fixture.copy(file.path, key))
                 let wanted = moment * 2
                 // The first moment is as early as can be: before or within Initiate.
@@ -80,12 +80,8 @@ import Testing
                 process.send(SIGKILL)
                 let killed = try await process.outcome()
                 #expect(killed.signal == SIGKILL)
-                // A part whose bytes were all sent is stored even after the client has died.
-                try await fixture.wait {
-                    fixture.server.requests.allSatisfy { $0.status != 0 || $0.bytesReceived < 102_400 }
-                }
+                fixture.server.faults.removeAll()
                 let stored = fixture.storedParts(key)
-
                 fixture.server.removeAllRequests()
                 let outcome = try await fixture.run(fixture.copy(file.path, key, ["--json"]))
                 #expect(outcome.code == 0, "\(outcome.text)")
@@ -102,12 +98,13 @@ import Testing
     @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)])
     func `A signal in mid-run keeps the progress, and the next run goes on`(signal: Int32, code: Int32) async throws {
         try await withToolFixture { fixture in
-            fixture.server.faults.add(.init(.delay(.milliseconds(30)), operation: "UploadPart"))
+            fixture.hold(7...17)
             let file = try fixture.file("film.bin", parts: 16)
             let process = try fixture.start(fixture.copy(file.path, "k"))
             try await fixture.wait { fixture.storedParts("k") >= 6 }
             process.send(signal)
             let outcome = try await process.outcome()
+            fixture.server.faults.removeAll()
             #expect(outcome.code == code)
             #expect(outcome.errors.contains("run the same command again"))
             let stored = fixture.storedParts("k")
@@ -142,9 +139,9 @@ import Testing
         }
     }
 
-    @Test func `Two runs at once: one gets code 5, the other is unharmed`() async throws {
+    @Test func `Two runs at once: one gets code 5, and when the other is killed its turn comes`() async throws {
         try await withToolFixture { fixture in
-            fixture.server.faults.add(.init(.delay(.milliseconds(30)), operation: "UploadPart"))
+            fixture.hold(3...13)
             let file = try fixture.file("film.bin", parts: 12)
             let other = try fixture.file("other.bin", parts: 12, seed: 2)
             let first = try fixture.start(fixture.copy(file.path, "k"))
@@ -152,17 +149,29 @@ import Testing
             let second = try await fixture.run(fixture.copy(other.path, "k"))
             #expect(second.code == 5)
             #expect(second.errors.contains("wait until it has ended"))
-            #expect(try await first.outcome().code == 0)
-            #expect(try await fixture.object("k") == file.bytes)
+            // The record is free once its process is dead, and the other source then begins anew.
+            first.send(SIGKILL)
+            _ = try await first.outcome()
+            fixture.server.faults.removeAll()
+            #expect(try await fixture.run(fixture.copy(other.path, "k")).code == 0)
+            #expect(try await fixture.object("k") == other.bytes)
             #expect(!fixture.hasLeftovers)
         }
     }
 
     @Test func `A source that changes during the run gives code 4`() async throws {
         try await withToolFixture { fixture in
-            fixture.server.faults.add(.init(.delay(.milliseconds(30)), operation: "UploadPart"))
+            // These are asked to come again until the file has changed: the source is looked at before each attempt.
+            for part in 3...13 {
+                fixture.server.faults.add(
+                    .init(
+                        .respond(status: 503, code: "SlowDown", headers: ["Retry-After": "1"]), operation: "UploadPart",
+                        partNumber: part
+                    )
+                )
+            }
             let file = try fixture.file("film.bin", parts: 12)
-            let process = try fixture.start(fixture.copy(file.path, "k"))
+            let process = try fixture.start(fixture.copy(file.path, "k", ["--retries", "100"]))
             try await fixture.wait { fixture.storedParts("k") >= 2 }
             try PosixFile(path: file.path, [.write, .append]).write([1])
             let outcome = try await process.outcome()
@@ -365,15 +374,19 @@ import Testing
             let path = fixture.folder + "/sparse.bin"
             try PosixFile(path: path, [.write, .create]).truncate(to: 256 * 1024 * 1024)
             let before = Set(try FileManager.default.contentsOfDirectory(atPath: fixture.folder))
-            let outcome = try await fixture.run([
+            fixture.server.faults.add(.init(.delay(.seconds(3600)), operation: "CompleteMultipartUpload"))
+            let process = try fixture.start([
                 "cp", path, "oss://media/k", "--checkpoint-dir", fixture.checkpoints, "--parallel", "8", "--quiet",
             ])
-            #expect(outcome.code == 0)
+            // All parts are stored and Complete is held: the peak is behind it.
+            try await fixture.wait { fixture.server.faults.count(ofOperation: "CompleteMultipartUpload") > 0 }
+            let peak = try process.peakMemory()
+            process.send(SIGKILL)
+            _ = try await process.outcome()
             // Sanitizers keep books of their own; the bar is for the plain build.
-            if !ToolProcess.programs.contains("san") { #expect(outcome.peakMemory < 64 * 1024) }
+            if !ToolProcess.programs.contains("san") { #expect(peak < 64 * 1024) }
             let after = Set(try FileManager.default.contentsOfDirectory(atPath: fixture.folder))
             #expect(after.subtracting(before).allSatisfy { $0 == "checkpoints" || $0.hasPrefix("run-") })
-            #expect(!fixture.hasLeftovers)
         }
     }
 }

@@ -42,12 +42,17 @@ struct ToolFixture: Sendable {
 
     func file(_ name: String, parts: Int, extra: Int = 17, seed: UInt8 = 1) throws -> (path: String, bytes: [UInt8]) {
         let path = self.folder + "/" + name
-        var bytes = [UInt8](repeating: 0, count: parts * Self.partSize + extra)
+        let size = parts * Self.partSize + extra
         var state = UInt32(seed)
-        for index in bytes.indices {
+        // A prime number of bytes again and again: quick to make, and no two parts are alike.
+        let block = (0..<8191).map { _ in
             state = state &* 1_664_525 &+ 1_013_904_223
-            bytes[index] = UInt8(truncatingIfNeeded: state >> 24)
+            return UInt8(truncatingIfNeeded: state >> 24)
         }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(size + block.count)
+        while bytes.count < size { bytes += block }
+        bytes = Array(bytes.prefix(size))
         try Data(bytes).write(to: URL(filePath: path))
         return (path, bytes)
     }
@@ -64,6 +69,13 @@ struct ToolFixture: Sendable {
 
     var partsSent: [Int] {
         self.server.requests.filter { $0.operation == "UploadPart" }.compactMap(\.partNumber).sorted()
+    }
+
+    /// Holds the requests of these parts for good: they never end by themselves, however slow the machine is.
+    func hold(_ parts: ClosedRange<Int>) {
+        for part in parts {
+            self.server.faults.add(.init(.delay(.seconds(3600)), operation: "UploadPart", partNumber: part))
+        }
     }
 
     /// Waits until something holds.

@@ -15,8 +15,6 @@ struct ToolProcess: Sendable {
         let signal: Int32?
         let output: String
         let errors: String
-        /// Most memory in use at a time, in KiB.
-        let peakMemory: Int
         /// Everything that was printed.
         var text: String { self.output + self.errors }
     }
@@ -72,14 +70,28 @@ struct ToolProcess: Sendable {
 
     func send(_ signal: Int32) { _ = kill(self.identifier, signal) }
 
+    /// Most memory that it had in use at a time so far, in KiB.
+    ///
+    /// Not from `wait4`: what that tells of a spawned process begins with the memory of the one that spawned it.
+    func peakMemory() throws -> Int {
+        // A file of /proc has no size that could be asked for first.
+        let file = try PosixFile(path: "/proc/\(self.identifier)/status", .read)
+        var buffer = [UInt8](repeating: 0, count: 16_384)
+        let count = try file.readNext(into: &buffer)
+        let status = String(decoding: buffer.prefix(count), as: UTF8.self)
+        guard let line = status.split(separator: "\n").first(where: { $0.hasPrefix("VmHWM:") }),
+            let number = line.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first.flatMap({ Int($0) })
+        else { throw CannotRun(reason: "no VmHWM of process \(self.identifier)") }
+        return number
+    }
+
     /// Waits for its end.
     func outcome() async throws -> Outcome {
         let identifier = self.identifier
-        let (status, usage) = await Self.waiting.run {
+        let status = await Self.waiting.run {
             var status: Int32 = 0
-            var usage = rusage()
-            while unsafe wait4(identifier, &status, 0, &usage) == -1, errno == EINTR {}
-            return (status, Int(usage.ru_maxrss))
+            while unsafe waitpid(identifier, &status, 0) == -1, errno == EINTR {}
+            return status
         }
         func text(_ name: String) throws -> String {
             String(decoding: try Data(contentsOf: URL(filePath: self.folder + "/" + name)), as: UTF8.self)
@@ -87,7 +99,7 @@ struct ToolProcess: Sendable {
         let signal = status & 0x7F
         return Outcome(
             code: signal == 0 ? status >> 8 & 0xFF : nil, signal: signal == 0 ? nil : signal, output: try text("out"),
-            errors: try text("err"), peakMemory: usage
+            errors: try text("err")
         )
     }
 }

@@ -146,7 +146,7 @@ extension OSSClient {
         var outgoing = TransportRequest(method: request.method, url: signed.url, headers: signed.headers, body: body)
         outgoing.computesCRC64 = request.integrity.comparesCRC64
         outgoing.replyLimit = request.replyLimit
-        outgoing.needsFreshConnection = !request.isIdempotent
+        outgoing.isIdempotent = request.isIdempotent
         outgoing.progress = request.progress
         outgoing.timeouts.connect = self.configuration.connectTimeout
         outgoing.timeouts.idle = self.configuration.idleTimeout
