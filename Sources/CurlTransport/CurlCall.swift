@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: swift-oss-multipart authors
 
-internal import Synchronization
+internal import SystemIO
 
 /// One call of ``CurlTransport/execute(_:)``: the lock box that the caller's task and the loop's thread share.
 ///
@@ -24,7 +24,7 @@ final class CurlCall: Sendable {
     let origin: String
     /// When the attempt began.
     let start: ContinuousClock.Instant
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     init(request: TransportRequest, origin: String) {
         self.request = request

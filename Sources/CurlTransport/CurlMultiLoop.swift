@@ -4,6 +4,7 @@
 internal import CCurl
 private import Glibc
 internal import Synchronization
+internal import SystemIO
 
 /// The way to the thread that owns curl: commands go in at any time from anywhere, and wake it.
 ///
@@ -53,12 +54,12 @@ final class CurlMultiLoop: Sendable {
 
     /// The options of the transport.
     let configuration: CurlTransportConfiguration
-    private let state = Mutex(State())
+    private let state = Lock(State())
     /// Whether the thread has something to look at in the state; set behind every change that is for it.
     private let hasWork = Atomic(false)
     /// From when the thread has made its multi handle until it frees it; apart, so that a thread that is woken does not
     /// meet the lock of the one that woke it.
-    private let wakeup = Mutex<Wakeup?>(nil)
+    private let wakeup = Lock<Wakeup?>(nil)
 
     init(configuration: CurlTransportConfiguration) { self.configuration = configuration }
 

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: swift-oss-multipart authors
 
 import Glibc
-import Synchronization
 
 /// Threads for calls that block: reading files, syncing, computing digests.
 ///
@@ -61,7 +60,7 @@ private final class Pool: Sendable {
     private static let idleSeconds = 2
 
     private let limit: Int
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let signal = Semaphore()
 
     init(limit: Int) { self.limit = limit }

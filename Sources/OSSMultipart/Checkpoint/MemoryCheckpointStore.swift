@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: swift-oss-multipart authors
 
-import Synchronization
+internal import SystemIO
 
 /// Records in memory: an upload resumes within the same process.
 final class MemoryCheckpointStore: CheckpointStore {
@@ -10,7 +10,7 @@ final class MemoryCheckpointStore: CheckpointStore {
         var isLocked = false
     }
 
-    fileprivate let entries = Mutex<[String: Entry]>([:])
+    fileprivate let entries = Lock<[String: Entry]>([:])
 
     func location(of name: String) -> String { "\(name) in memory" }
 

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: swift-oss-multipart authors
 
 internal import CurlTransport
-import Synchronization
+internal import SystemIO
 
 /// How far an upload is.
 public struct OSSUploadSnapshot: Sendable, Hashable {
@@ -84,7 +84,7 @@ final class UploadProgress: Sendable {
 
     /// Events kept for a reader that is slow; older ones are dropped, and every event carries a whole snapshot.
     private static let bufferedEvents = 256
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// What was said to the user so far.
     var warnings: [String] { self.state.withLock(\.warnings) }
