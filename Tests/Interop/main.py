@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+# SPDX-FileCopyrightText: swift-oss-multipart authors
+
+"""Runs all interoperability scripts against the server at OSS_ENDPOINT."""
+
+import sys
+
+import sdk_v2
+import support
+from support import run
+
+
+def main():
+    run(sdk_v2.begin)
+    for version in ("v4", "v1"):
+        client = sdk_v2.client(version)
+        for section in (sdk_v2.objects, sdk_v2.multipart, sdk_v2.uploader):
+            run(section, client, version)
+    run(sdk_v2.refusals)
+    print(f"{support.passed} passed, {support.failed} failed")
+    return 1 if support.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
