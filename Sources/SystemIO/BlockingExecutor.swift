@@ -20,6 +20,8 @@ package final class BlockingExecutor: Sendable {
 
     /// Runs `body` on a thread that may block and returns what it returns.
     ///
+    /// What `body` holds is let go before the caller goes on: a file that this closes is closed then.
+    ///
     /// Cancelling the caller's task does not stop `body`; long work looks at the task's state between its steps.
     package func run<Value: Sendable, Failure: Error>(
         _ body: @escaping @Sendable () throws(Failure) -> Value
@@ -27,9 +29,9 @@ package final class BlockingExecutor: Sendable {
         let outcome = await withCheckedContinuation {
             (continuation: CheckedContinuation<Result<Value, Failure>, Never>) in
             self.pool.add {
-                do throws(Failure) { continuation.resume(returning: .success(try body())) } catch {
-                    continuation.resume(returning: .failure(error))
-                }
+                let outcome: Result<Value, Failure>
+                do throws(Failure) { outcome = .success(try body()) } catch { outcome = .failure(error) }
+                return { continuation.resume(returning: outcome) }
             }
         }
         return try outcome.get()
@@ -47,8 +49,13 @@ package final class BlockingExecutor: Sendable {
 ///
 /// Threads hold the pool, not the executor, so an executor that is let go ends them.
 private final class Pool: Sendable {
+    /// Does the work and returns what tells the caller of it; the latter runs when the former has been let go.
+    typealias Job = @Sendable () -> Announcement
+    typealias Announcement = @Sendable () -> Void
+
     private struct State {
-        var jobs: [@Sendable () -> Void] = []
+        /// Jobs that wait, from `next` on; the places before it are empty.
+        var jobs: [Job?] = []
         var next = 0
         var threads = 0
         var idle = 0
@@ -65,7 +72,7 @@ private final class Pool: Sendable {
 
     init(limit: Int) { self.limit = limit }
 
-    func add(_ job: @escaping @Sendable () -> Void) {
+    func add(_ job: @escaping Job) {
         let needsThread = self.state.withLock { state in
             state.jobs.append(job)
             // Each waiting job takes one idle thread; where there are none to spare, a new one begins.
@@ -110,17 +117,13 @@ private final class Pool: Sendable {
 
     private func work(mayWait: Bool = true) {
         while true {
-            enum Step { case job(@Sendable () -> Void), wait, end([@Sendable () -> Void]) }
+            if let announcement = self.doNextJob() {
+                announcement()
+                continue
+            }
+            enum Step { case again, wait, end([@Sendable () -> Void]) }
             let step: Step = self.state.withLock { state in
-                if state.next < state.jobs.count {
-                    let job = state.jobs[state.next]
-                    state.next += 1
-                    if state.next == state.jobs.count {
-                        state.jobs.removeAll(keepingCapacity: true)
-                        state.next = 0
-                    }
-                    return .job(job)
-                }
+                guard state.next == state.jobs.count else { return .again }
                 if mayWait, !state.isClosed {
                     state.idle += 1
                     return .wait
@@ -131,14 +134,12 @@ private final class Pool: Sendable {
                 return .end(state.whenEmpty)
             }
             switch step {
-            case .job(let job): job()
+            case .again: break
             case .wait:
                 let wasWoken = self.signal.wait(seconds: Self.idleSeconds)
                 let isOver = self.state.withLock { state in
                     state.idle -= 1
-                    guard !wasWoken, state.next == state.jobs.count, state.threads > 0, !state.isClosed else {
-                        return false
-                    }
+                    guard !wasWoken, state.next == state.jobs.count, !state.isClosed else { return false }
                     state.threads -= 1
                     return true
                 }
@@ -148,6 +149,23 @@ private final class Pool: Sendable {
                 return
             }
         }
+    }
+
+    /// Takes a job and does it; what it held is let go when this returns. Nil where there is none.
+    private func doNextJob() -> Announcement? {
+        let job: Job? = self.state.withLock { state in
+            guard state.next < state.jobs.count else { return nil }
+            defer {
+                state.jobs[state.next] = nil
+                state.next += 1
+                if state.next == state.jobs.count {
+                    state.jobs.removeAll(keepingCapacity: true)
+                    state.next = 0
+                }
+            }
+            return state.jobs[state.next]
+        }
+        return job?()
     }
 }
 

@@ -191,6 +191,11 @@ package final class PosixFile: Sendable {
         }
     }
 
+    /// Gives up the file's lock, while the file stays open.
+    ///
+    /// The corresponding C function is `flock` with `LOCK_UN`, which fails only for a descriptor that is none.
+    package func unlock() { _ = flock(self.descriptor, LOCK_UN) }
+
     /// Tells the system that a region will be read soon.
     ///
     /// Advice only: a failure changes nothing and is not reported.

@@ -37,6 +37,12 @@ struct CopyCommand {
         if let parallel = try options.number("parallel", in: 1...100) { configuration.maximumPartsInFlight = parallel }
         if let mode = try options.choice("integrity", OSSIntegrity.all) { configuration.integrity = mode }
         if let mode = try options.choice("verify", OSSUploader.Verification.all) { configuration.verification = mode }
+        if let adopted = options.value("adopt") {
+            guard !adopted.isEmpty else {
+                throw UsageError("--adopt is empty; write --adopt latest, or --adopt and an upload ID")
+            }
+            configuration.adoption = adopted == "latest" ? .latest : .upload(adopted)
+        }
         configuration.startsAnew = options.has("restart")
         let checkpoints: OSSCheckpoints =
             if options.has("no-checkpoint") {

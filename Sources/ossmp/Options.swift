@@ -49,6 +49,9 @@ struct Options {
             help: "folder of checkpoints (default: $XDG_STATE_HOME/ossmp, ~/.local/state/ossmp)", commands: [.cp]),
         Option(name: "no-checkpoint", help: "keep none; a failed upload is aborted", commands: [.cp]),
         Option(name: "restart", help: "abort what the checkpoint names and begin anew", commands: [.cp]),
+        Option(
+            name: "adopt", argument: "latest|ID", help: "take over an open upload that no checkpoint names",
+            commands: [.cp]),
         Option(name: "verify", argument: "MODE", help: "auto, content or record (default: auto)", commands: [.cp]),
         Option(
             name: "integrity", argument: "MODE", help: "md5+crc64, md5, crc64 or none (default: md5+crc64)",

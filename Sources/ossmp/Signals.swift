@@ -23,7 +23,8 @@ final class Signals: Sendable {
 
     /// Begins to listen.
     init() {
-        for number in [SIGPIPE, SIGINT, SIGTERM] { _ = signal(number, SIG_IGN) }
+        // SIGXFSZ: a limit on file sizes is an error of the write that meets it.
+        for number in [SIGPIPE, SIGXFSZ, SIGINT, SIGTERM] { _ = signal(number, SIG_IGN) }
         let numbers = [SIGINT, SIGTERM], queue = self.queue
         unsafe self.sources = numbers.map { DispatchSource.makeSignalSource(signal: $0, queue: queue) }
         for (number, source) in unsafe zip(numbers, self.sources) {

@@ -19,7 +19,7 @@ package protocol CheckpointStore: Sendable {
     func location(of name: String) -> String
 }
 
-/// One record, locked for as long as it is referenced.
+/// One record, locked until ``close()``, or for as long as it is referenced.
 ///
 /// Its calls may block.
 package protocol CheckpointRecord: AnyObject, Sendable {
@@ -35,6 +35,8 @@ package protocol CheckpointRecord: AnyObject, Sendable {
     ///
     /// - Returns: where the copy is.
     func setAside() throws -> String
+    /// Gives up the lock, without blocking; nothing else may be called after it.
+    func close()
     /// Removes the record, and the copy that was set aside, and gives up the lock.
     func remove() throws
 }

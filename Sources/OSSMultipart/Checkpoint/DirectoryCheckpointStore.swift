@@ -117,6 +117,8 @@ final class DirectoryCheckpointRecord: CheckpointRecord {
         return copy
     }
 
+    func close() { self.file.unlock() }
+
     func remove() throws {
         try self.reporting {
             try Directory.removeFile(self.file.path)

@@ -8,7 +8,7 @@ internal import OSSWire
 /// Pure: where the lines live is the store's affair.
 ///
 /// The order of lines: `journal` and `intent`, durable before Initiate; `upload`, durable before the first part; then a line
-/// for each part. `drop` takes a part back, `source` says that the source was found to be the same under another identity.
+/// for each part. `completing` says that Complete may have been sent, `drop` takes a part back, `source` says that the source was found to be the same under another identity.
 struct Journal: Sendable, Equatable {
     /// The version of the format that this code writes and reads.
     static let version = 1
@@ -38,6 +38,8 @@ struct Journal: Sendable, Equatable {
     var upload: Upload?
     /// The parts that were stored, by number.
     var parts: [Int: PartReceipt] = [:]
+    /// Whether Complete may have been sent.
+    var isCompleting = false
     /// Length in bytes up to the end of the last whole line: what lies behind is torn.
     var length = 0
 
@@ -96,6 +98,7 @@ struct Journal: Sendable, Equatable {
             if let receipt = PartReceipt(line) { self.parts[receipt.number] = receipt }
         case "drop":
             if let number = line.integer("number", as: Int.self) { self.parts[number] = nil }
+        case "completing": self.isCompleting = true
         case "source":
             if let source = SourceIdentity(line) { self.upload?.source = source }
         default:
@@ -118,6 +121,9 @@ struct Journal: Sendable, Equatable {
 
     /// The line of a part that is stored.
     static func line(_ receipt: PartReceipt) -> [UInt8] { receipt.line.bytes }
+
+    /// The line that says that Complete is about to be sent.
+    static var completingLine: [UInt8] { JournalLine("completing").bytes }
 
     /// The line that takes a part back.
     static func line(dropping number: Int) -> [UInt8] {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: swift-oss-multipart authors
 
+import Synchronization
 internal import SystemIO
 
 /// Records in memory: an upload resumes within the same process.
@@ -41,7 +42,15 @@ private final class MemoryCheckpointRecord: CheckpointRecord {
         self.name = name
     }
 
-    deinit { self.store.entries.withLock { $0[self.name]?.isLocked = false } }
+    // Whether the lock is this record's still: after `close` another may have it.
+    private let isOpen = Atomic(true)
+
+    deinit { self.close() }
+
+    func close() {
+        guard self.isOpen.exchange(false, ordering: .relaxed) else { return }
+        self.store.entries.withLock { $0[self.name]?.isLocked = false }
+    }
 
     func read() throws -> [UInt8] { self.store.entries.withLock { $0[self.name]?.bytes ?? [] } }
 
@@ -61,5 +70,8 @@ private final class MemoryCheckpointRecord: CheckpointRecord {
         return "nowhere"
     }
 
-    func remove() throws { self.store.entries.withLock { $0[self.name] = nil } }
+    func remove() throws {
+        guard self.isOpen.exchange(false, ordering: .relaxed) else { return }
+        self.store.entries.withLock { $0[self.name] = nil }
+    }
 }

@@ -38,6 +38,13 @@ public struct OSSCheckpoints: Sendable, CustomStringConvertible {
     /// No records: a failed upload is aborted and begins anew the next time.
     public static let none = OSSCheckpoints(store: nil, isRequired: false, warning: nil, description: "none")
 
+    /// Records in memory for one task, where none were asked for; what was to be told at the start still is.
+    static func transient(_ asked: OSSCheckpoints) -> OSSCheckpoints {
+        OSSCheckpoints(
+            store: MemoryCheckpointStore(), isRequired: false, warning: asked.warning, description: asked.description
+        )
+    }
+
     /// The user's own folder: `$XDG_STATE_HOME/ossmp`, else `~/.local/state/ossmp`; without a home none, with a warning.
     public static var userDefault: OSSCheckpoints {
         // The XDG rules say that a relative path counts as not set.

@@ -35,4 +35,26 @@ extension OSSClient {
             // It is gone, which is what was asked for.
         }
     }
+
+    /// Gives up an upload and looks whether it is gone; a part that landed after the abort would keep it, and then it is
+    /// given up again.
+    ///
+    /// - Throws: what ``abortMultipartUpload(_:)`` throws, or `OSSError.service` where it is still there after three times.
+    func abortAndLook(_ upload: OSSMultipartUpload) async throws {
+        for _ in 1...3 {
+            try await self.abortMultipartUpload(.init(upload: upload))
+            var look = ListPartsRequest(upload: upload)
+            look.maxParts = 1
+            do { _ = try await self.listParts(look) } catch is OSSError {
+                // It is gone; or looking is not allowed or fails, and then nothing says that it is still there.
+                return
+            }
+        }
+        throw OSSError(
+            .service,
+            "the upload \(upload.uploadID) is still there after it was aborted three times; something keeps sending "
+                + "parts of it: stop that, then abort it again",
+            operation: .abortMultipartUpload
+        )
+    }
 }

@@ -1,23 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: swift-oss-multipart authors
 
-/// An upload in a task of its own: it runs whether somebody waits for it or not.
+internal import SystemIO
+
+/// An upload in a task of its own: it runs whether somebody waits for it or not, and can be paused.
 public struct OSSUploadTask: Sendable {
     private let task: Task<OSSUploadResult, any Error>
+    private let control: UploadControl
     private let progress: UploadProgress
 
     init(uploader: OSSUploader, source: OSSUploadSource, destination: OSSUploader.Destination) {
         let progress = UploadProgress()
+        let control = UploadControl(uploader: uploader, destination: destination)
         self.progress = progress
+        self.control = control
         // Unstructured by design: the caller asked for an upload with a life of its own.
-        self.task = Task { try await uploader.upload(source, to: destination, progress: progress) }
+        self.task = Task {
+            defer { progress.end() }
+            return try await control.drive(source, progress)
+        }
     }
 
-    /// What the upload came to; waits for its end.
+    /// What the upload came to; waits for its end, also while it is paused.
     ///
     /// A waiter that is cancelled goes on waiting, and the upload goes on: ``cancel()`` stops it.
     ///
-    /// - Throws: as ``OSSUploader/upload(_:to:)``.
+    /// - Throws: as ``OSSUploader/upload(_:to:)``; `CancellationError` after ``cancel()`` and ``abort()``.
     public var value: OSSUploadResult {
         get async throws { try await self.task.value }
     }
@@ -25,11 +33,191 @@ public struct OSSUploadTask: Sendable {
     /// How far the upload is, at this moment.
     public var snapshot: OSSUploadSnapshot { self.progress.snapshot }
 
-    /// What happens to the upload: a stream for each reader, a snapshot first.
-    ///
-    /// It ends with the upload.
+    /// Where each part is, at this moment: part 1 first. Empty until the source has been opened.
+    public var partStates: [OSSPartState] { self.progress.partStates }
+
+    /// What happens to the upload: a stream for each reader, a snapshot first. It ends with the upload.
     public var events: AsyncStream<OSSUploadEvent> { self.progress.events() }
 
+    /// Stops what is on its way and keeps what is stored, until ``resume()``. An upload that has ended is not changed.
+    ///
+    /// It returns at once; the event `paused` tells when nothing is on its way any more. The record's lock is given up then.
+    public func pause() { self.control.pause() }
+
+    /// Goes on with a paused upload, as a new run would: what is stored is compared and not sent again.
+    public func resume() { self.control.resume() }
+
     /// Stops the upload for good: requests in flight end at once, the record is kept, `value` throws `CancellationError`.
-    public func cancel() { self.task.cancel() }
+    ///
+    /// It returns at once. Without a record the upload is aborted on the service.
+    public func cancel() { self.control.cancel() }
+
+    /// Stops the upload for good and gives it up on the service: parts first, then the upload, then its record.
+    ///
+    /// It returns when that is done, also where the caller's task is cancelled. An upload that has ended is not changed.
+    ///
+    /// - Throws: what ``OSSUploader/abandon(_:)`` throws; the record is then kept.
+    public func abort() async throws {
+        self.control.cancel()
+        // Its own outcome is what `value` tells; here it only has to be over.
+        _ = await self.task.result
+        let control = self.control
+        // A task of its own, awaited: giving up must not be cut short.
+        try await Task { try await control.abandon() }.value
+    }
+}
+
+/// Runs an upload again and again, as often as it is paused.
+final class UploadControl: Sendable {
+    private enum Phase {
+        case running(Task<OSSUploadResult, any Error>?)
+        case pausing(Task<OSSUploadResult, any Error>)
+        case paused(CheckedContinuation<Void, Never>?)
+        case cancelled
+        case ended
+    }
+
+    private let uploader: OSSUploader
+    private let destination: OSSUploader.Destination
+    /// Whether nobody can go on with the upload once this task has ended.
+    private let isTransient: Bool
+    private let phase = Lock(Phase.running(nil))
+
+    init(uploader: OSSUploader, destination: OSSUploader.Destination) {
+        self.destination = destination
+        self.isTransient = uploader.checkpoints.store == nil
+        // Pausing needs a record; where none was asked for it lives as long as the task.
+        self.uploader =
+            self.isTransient
+            ? OSSUploader(
+                client: uploader.client, checkpoints: .transient(uploader.checkpoints),
+                configuration: uploader.configuration)
+            : uploader
+    }
+
+    /// Uploads, waits while paused, goes on, until there is an end.
+    func drive(_ source: OSSUploadSource, _ progress: UploadProgress) async throws -> OSSUploadResult {
+        while true {
+            let (uploader, destination) = (self.uploader, self.destination)
+            // Unstructured, and awaited at once: pausing cancels this run alone.
+            let run = Task { try await uploader.upload(source, to: destination, progress: progress) }
+            self.began(run)
+            let result = await run.result
+            guard self.isPausing(after: result) else {
+                self.phase.withLock { $0 = .ended }
+                if self.isTransient, case .failure(let error) = result {
+                    // One that was taken over can be taken over again.
+                    if uploader.configuration.adoption == .never { await self.abandonQuietly(progress) }
+                    guard var failure = error as? OSSError else { throw error }
+                    failure.resumption = nil
+                    throw failure
+                }
+                return try result.get()
+            }
+            progress.paused()
+            await self.waitForResume()
+        }
+    }
+
+    func pause() {
+        let run = self.phase.withLock { phase -> Task<OSSUploadResult, any Error>? in
+            switch phase {
+            case .running(let run?):
+                phase = .pausing(run)
+                return run
+            case .running(nil):
+                phase = .paused(nil)
+                return nil
+            case .pausing, .paused, .cancelled, .ended: return nil
+            }
+        }
+        run?.cancel()
+    }
+
+    func resume() {
+        let waiting = self.phase.withLock { phase -> CheckedContinuation<Void, Never>? in
+            guard case .paused(let waiting) = phase else {
+                // A pause that has not come to rest yet is taken back: its run ends, and another one begins.
+                if case .pausing = phase { phase = .running(nil) }
+                return nil
+            }
+            phase = .running(nil)
+            return waiting
+        }
+        waiting?.resume()
+    }
+
+    func cancel() {
+        let (run, waiting) = self.phase.withLock { phase in
+            defer { if case .ended = phase {} else { phase = .cancelled } }
+            switch phase {
+            case .running(let run): return (run, CheckedContinuation<Void, Never>?.none)
+            case .pausing(let run): return (run, nil)
+            case .paused(let waiting): return (nil, waiting)
+            case .cancelled, .ended: return (nil, nil)
+            }
+        }
+        run?.cancel()
+        waiting?.resume()
+    }
+
+    /// Gives up what the record names, if there is one.
+    func abandon() async throws { try await self.uploader.abandon(self.destination) }
+
+    // MARK: The driver's own steps
+
+    private func began(_ run: Task<OSSUploadResult, any Error>) {
+        let isWanted = self.phase.withLock { phase in
+            switch phase {
+            case .running:
+                phase = .running(run)
+                return true
+            case .paused:
+                phase = .pausing(run)
+                return false
+            case .pausing, .cancelled, .ended: return false
+            }
+        }
+        if !isWanted { run.cancel() }
+    }
+
+    /// Whether a run was ended by a pause, and not by its own success or failure.
+    private func isPausing(after result: Result<OSSUploadResult, any Error>) -> Bool {
+        guard case .failure(let error) = result, error is CancellationError else { return false }
+        return self.phase.withLock { phase in
+            switch phase {
+            case .pausing:
+                phase = .paused(nil)
+                return true
+            // The pause was taken back before it came to rest, and perhaps asked for again.
+            case .running(nil), .paused: return true
+            case .running, .cancelled, .ended: return false
+            }
+        }
+    }
+
+    private func waitForResume() async {
+        await withCheckedContinuation { continuation in
+            let waits = self.phase.withLock { phase in
+                guard case .paused = phase else { return false }
+                phase = .paused(continuation)
+                return true
+            }
+            if !waits { continuation.resume() }
+        }
+    }
+
+    private func abandonQuietly(_ progress: UploadProgress) async {
+        let control = self
+        // A task of its own, awaited: clean-up must run although this one may be cancelled.
+        let failure = await Task { () -> (any Error)? in
+            do {
+                // A Complete on its way is not overtaken: whichever wins, an object may come of it.
+                _ = try await control.uploader.abandon(control.destination, unlessCompleting: true)
+            } catch { return error }
+            return nil
+        }.value
+        // The first error is the one to throw; this one is told.
+        if let failure { progress.warn("the upload could not be aborted: \(failure)") }
+    }
 }

@@ -3,6 +3,7 @@
 
 public import FoundationEssentials
 internal import OSSWire
+internal import SystemIO
 
 /// Uploads files of any size in parts, and goes on where a broken upload broke.
 ///
@@ -33,6 +34,8 @@ public struct OSSUploader: Sendable {
         ///
         /// Default: ``Verification/automatic``.
         public var verification: Verification = .automatic
+        /// Whether an open upload that no record names is taken over. Default: ``Adoption/never``.
+        public var adoption: Adoption = .never
         /// Whether an upload that a record names is aborted and a new one begun.
         ///
         /// Default: false.
@@ -59,6 +62,22 @@ public struct OSSUploader: Sendable {
 
         /// The name, as the tool takes it: `auto`, `content` or `record`.
         public var description: String { self.mode.rawValue }
+    }
+
+    /// Whether an open upload of the same key that no record names is taken over: the record was lost, say.
+    ///
+    /// Its parts that equal the source's bytes are kept, all others sent. It could be another machine's that is still at work,
+    /// which would then fail; and what object headers it was begun with cannot be seen. So it is never done unasked.
+    public struct Adoption: Sendable, Hashable {
+        enum Choice: Hashable { case never, latest, upload(String) }
+        let choice: Choice
+
+        /// None is taken over.
+        public static let never = Adoption(choice: .never)
+        /// The one begun last, if any of its parts is the source's.
+        public static let latest = Adoption(choice: .latest)
+        /// The one with this ID.
+        public static func upload(_ uploadID: String) -> Adoption { Adoption(choice: .upload(uploadID)) }
     }
 
     /// Where an upload goes.
@@ -119,7 +138,46 @@ public struct OSSUploader: Sendable {
     ///   `outcomeUnknown`, `callbackFailed` (the object is stored), `service`, `connection`, `timeout` or `malformedReply`
     ///   after. ``OSSError/resumption`` says what the next run will go on from.
     public func upload(_ source: OSSUploadSource, to destination: Destination) async throws -> OSSUploadResult {
-        try await self.upload(source, to: destination, progress: UploadProgress())
+        let progress = UploadProgress()
+        defer { progress.end() }
+        return try await self.upload(source, to: destination, progress: progress)
+    }
+
+    /// Gives up the upload that a record names, on the service as well, and removes the record.
+    ///
+    /// - Returns: whether there was one.
+    /// - Throws: `OSSError` with `checkpointInUse` where the upload is at work, `checkpointUnusable`, or what
+    ///   ``OSSClient/abortMultipartUpload(_:)`` throws; the record is then kept.
+    @discardableResult
+    public func abandon(_ destination: Destination) async throws -> Bool {
+        try await self.abandon(destination, unlessCompleting: false)
+    }
+
+    /// As the public method, but where Complete may have been sent it can leave the upload and its record alone.
+    func abandon(_ destination: Destination, unlessCompleting: Bool) async throws -> Bool {
+        try ObjectName.validate(bucket: destination.bucket, key: destination.key, operation: .abortMultipartUpload)
+        guard let store = self.checkpoints.store else { return false }
+        let name = try OSSCheckpoints.recordName(
+            endpoint: self.client.endpoint, bucket: destination.bucket, key: destination.key
+        )
+        let blocking = self.client.blocking
+        let opened = try await blocking.run { () throws(any Error) in
+            try store.open(name, creating: false).map { (record: $0, bytes: try $0.read()) }
+        }
+        guard let opened else { return false }
+        defer { opened.record.close() }
+        var wasThere = false
+        if case .journal(let journal) = Journal.read(opened.bytes), let upload = journal.upload,
+            journal.intent.bucket == destination.bucket, journal.intent.key == destination.key
+        {
+            if unlessCompleting, journal.isCompleting { return false }
+            try await self.client.abortAndLook(
+                .init(bucket: destination.bucket, key: destination.key, uploadID: upload.uploadID)
+            )
+            wasThere = true
+        }
+        try await blocking.run { () throws(any Error) in try opened.record.remove() }
+        return wasThere
     }
 
     /// Begins an upload in a task of its own and returns at once.
@@ -130,7 +188,6 @@ public struct OSSUploader: Sendable {
     func upload(
         _ source: OSSUploadSource, to destination: Destination, progress: UploadProgress
     ) async throws -> OSSUploadResult {
-        defer { progress.end() }
         try ObjectName.validate(bucket: destination.bucket, key: destination.key, operation: .initiateMultipartUpload)
         try destination.headers.validate(.initiateMultipartUpload)
         guard (1...100).contains(self.configuration.maximumPartsInFlight) else {

@@ -24,6 +24,8 @@ public struct OSSUploadSnapshot: Sendable, Hashable {
     public internal(set) var bytesPerSecond: Double?
     /// Time left at that rate; nil where there is none yet.
     public internal(set) var timeRemaining: Duration?
+    /// Whether the upload is paused.
+    public internal(set) var isPaused = false
     /// Whether the upload has ended, well or not.
     public internal(set) var hasEnded = false
 
@@ -38,17 +40,23 @@ public struct OSSUploadSnapshot: Sendable, Hashable {
 public struct OSSUploadEvent: Sendable, Hashable {
     /// The kinds of events.
     public struct Kind: Sendable, Hashable, CustomStringConvertible {
-        private enum Name: String { case snapshot, resumed, partStored, partFailed, completing, warning }
+        private enum Name: String {
+            case snapshot, resumed, partBegan, partStored, partFailed, completing, paused, warning
+        }
         private let name: Name
 
         /// How things stand: the first event of every reader.
         public static let snapshot = Kind(name: .snapshot)
         /// Parts of an earlier run count.
         public static let resumed = Kind(name: .resumed)
+        /// A part is on its way.
+        public static let partBegan = Kind(name: .partBegan)
         /// A part is stored.
         public static let partStored = Kind(name: .partStored)
         /// A part has failed for good, or was stopped.
         public static let partFailed = Kind(name: .partFailed)
+        /// The upload was paused: no part is on its way any more.
+        public static let paused = Kind(name: .paused)
         /// All parts are stored; they are being joined.
         public static let completing = Kind(name: .completing)
         /// Something that the user should know; see ``OSSUploadEvent/message``.
@@ -68,6 +76,24 @@ public struct OSSUploadEvent: Sendable, Hashable {
     public let snapshot: OSSUploadSnapshot
 }
 
+/// Where a part of an upload is.
+public struct OSSPartState: Sendable, Hashable, CustomStringConvertible {
+    private enum State: String { case pending, inFlight, stored, failed }
+    private let state: State
+
+    /// It has not been sent yet, or was stopped on its way.
+    public static let pending = OSSPartState(state: .pending)
+    /// It is on its way.
+    public static let inFlight = OSSPartState(state: .inFlight)
+    /// The service has it.
+    public static let stored = OSSPartState(state: .stored)
+    /// It has failed for good; the upload ends.
+    public static let failed = OSSPartState(state: .failed)
+
+    /// The name: `pending`, `inFlight`, `stored` or `failed`.
+    public var description: String { self.state.rawValue }
+}
+
 /// Keeps count of an upload for those who watch it.
 ///
 /// Every method may be called from any thread.
@@ -75,6 +101,8 @@ final class UploadProgress: Sendable {
     private struct State {
         var snapshot = OSSUploadSnapshot()
         var bytesStored: Int64 = 0
+        /// By number less one.
+        var parts: [OSSPartState] = []
         var inFlight: [Int: TransferProgress] = [:]
         var start: ContinuousClock.Instant?
         var warnings: [String] = []
@@ -91,6 +119,9 @@ final class UploadProgress: Sendable {
 
     /// Bytes of parts that are stored.
     var bytesStored: Int64 { self.state.withLock(\.bytesStored) }
+
+    /// Where each part is, by number less one; empty until there is a plan.
+    var partStates: [OSSPartState] { self.state.withLock(\.parts) }
 
     /// How far the upload is.
     var snapshot: OSSUploadSnapshot { self.state.withLock { Self.refresh(&$0) } }
@@ -122,17 +153,25 @@ final class UploadProgress: Sendable {
         self.state.withLock {
             $0.snapshot.bytesTotal = bytesTotal
             $0.snapshot.partsTotal = partsTotal
+            $0.snapshot.isPaused = false
+            $0.parts = Array(repeating: .pending, count: partsTotal)
         }
     }
 
-    func resumed(parts: Int, bytes: Int64) {
+    func resumed(parts: some Collection<Int>, bytes: Int64) {
         self.state.withLock {
             $0.bytesStored = bytes
             $0.snapshot.bytesResumed = bytes
-            $0.snapshot.partsResumed = parts
-            $0.snapshot.partsDone = parts
+            $0.snapshot.partsResumed = parts.count
+            $0.snapshot.partsDone = parts.count
+            for number in parts { $0.parts[number - 1] = .stored }
         }
-        if parts > 0 { self.tell(.resumed) }
+        if !parts.isEmpty { self.tell(.resumed) }
+    }
+
+    func paused() {
+        self.state.withLock { $0.snapshot.isPaused = true }
+        self.tell(.paused)
     }
 
     /// A part is about to be sent; the counter says how much of it was handed to the network.
@@ -141,7 +180,9 @@ final class UploadProgress: Sendable {
         self.state.withLock {
             if $0.start == nil { $0.start = .now }
             $0.inFlight[number] = progress
+            $0.parts[number - 1] = .inFlight
         }
+        self.tell(.partBegan, part: number)
         return progress
     }
 
@@ -150,28 +191,39 @@ final class UploadProgress: Sendable {
             $0.inFlight[number] = nil
             $0.bytesStored += bytes
             $0.snapshot.partsDone += 1
+            $0.parts[number - 1] = .stored
         }
         self.tell(.partStored, part: number)
     }
 
-    func partFailed(_ number: Int) {
-        self.state.withLock { $0.inFlight[number] = nil }
+    /// A part has failed for good, or was stopped because another one had.
+    func partFailed(_ number: Int, wasStopped: Bool) {
+        self.state.withLock {
+            $0.inFlight[number] = nil
+            $0.parts[number - 1] = wasStopped ? .pending : .failed
+        }
         self.tell(.partFailed, part: number)
     }
 
     /// Parts that counted as stored are not there any more.
-    func partsLost(_ count: Int, bytes: Int64) {
+    func partsLost(_ numbers: some Collection<Int>, bytes: Int64) {
         self.state.withLock {
             $0.bytesStored -= bytes
-            $0.snapshot.partsDone -= count
+            $0.snapshot.partsDone -= numbers.count
+            for number in numbers { $0.parts[number - 1] = .pending }
         }
     }
 
     func completing() { self.tell(.completing) }
 
+    /// Tells the user something, once.
     func warn(_ message: String) {
-        self.state.withLock { $0.warnings.append(message) }
-        self.tell(.warning, message: message)
+        let isNew = self.state.withLock { state in
+            guard !state.warnings.contains(message) else { return false }
+            state.warnings.append(message)
+            return true
+        }
+        if isNew { self.tell(.warning, message: message) }
     }
 
     func end() {

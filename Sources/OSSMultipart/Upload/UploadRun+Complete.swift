@@ -78,6 +78,7 @@ extension UploadRun {
         request.forbidsOverwrite = self.destination.headers.forbidsOverwrite
         request.acl = self.destination.headers.acl
         self.progress.completing()
+        await self.writeLine(Journal.completingLine)
         // A resumed upload may have been completed by the run before, which did not live to hear of it.
         var replyWasLost = session.isResumed
         let policy = self.client.configuration.retryPolicy

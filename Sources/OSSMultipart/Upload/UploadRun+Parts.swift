@@ -51,7 +51,7 @@ extension UploadRun {
                         await self.writeLine(Journal.line(receipt))
                     case .failure(let error):
                         machine.failed(outcome.number)
-                        self.progress.partFailed(outcome.number)
+                        self.progress.partFailed(outcome.number, wasStopped: error is CancellationError)
                         if failure == nil {
                             failure = error
                             group.cancelAll()
@@ -75,7 +75,7 @@ extension UploadRun {
             return !receipt.matches(stored)
         }
         self.progress.warn("the service has lost \(lost.count) parts that it had confirmed; they are sent again")
-        self.progress.partsLost(lost.count, bytes: lost.reduce(0) { $0 + $1.size })
+        self.progress.partsLost(lost.map(\.number), bytes: lost.reduce(0) { $0 + $1.size })
         session.machine.lost(lost.map(\.number))
         for receipt in lost {
             await self.writeLine(Journal.line(dropping: receipt.number))

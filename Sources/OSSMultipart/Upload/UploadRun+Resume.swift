@@ -48,18 +48,15 @@ extension UploadRun {
             if let opening = try await self.resume(upload, journal) { return opening }
             try await self.emptyRecord()
         }
+        if let session = try await self.adopt() { return .open(session) }
         return .open(try await self.begin())
     }
 
     // MARK: Begin
 
     private func begin() async throws -> Session {
-        let intent = Journal.Intent(
-            endpoint: self.client.endpoint, bucket: self.destination.bucket, key: self.destination.key,
-            begun: self.client.surroundings.now()
-        )
         // Durable before Initiate: an upload that it leaves behind will be found.
-        try await self.writeDurably(Journal.beginning(intent), isFirst: true)
+        try await self.writeDurably(Journal.beginning(self.intent), isFirst: true)
         var request = InitiateMultipartUploadRequest(bucket: self.destination.bucket, key: self.destination.key)
         request.headers = self.destination.headers
         let upload: OSSMultipartUpload
@@ -72,27 +69,36 @@ extension UploadRun {
         }
         self.openUpload = upload
         let plan = self.requestedPlan
-        do {
-            try await self.writeDurably(
-                Journal.line(
-                    Journal.Upload(
-                        uploadID: upload.uploadID, partSize: plan.partSize, source: self.source.identity,
-                        headers: self.headersText
-                    )
-                ), isFirst: false
-            )
-        } catch {
+        do { try await self.writeDurably(self.uploadLine(upload, plan), isFirst: false) } catch {
             // Without its ID the record is of no use, and the caller wants one.
             await self.abortShielded(upload)
             self.openUpload = nil
             throw error
         }
         self.progress.begin(bytesTotal: plan.size, partsTotal: plan.count)
-        self.progress.resumed(parts: 0, bytes: 0)
+        self.progress.resumed(parts: [], bytes: 0)
         return Session(
             upload: upload,
             machine: UploadStateMachine(plan: plan, stored: [:], window: self.options.maximumPartsInFlight),
             isResumed: false
+        )
+    }
+
+    /// What the record says before the upload has an ID.
+    var intent: Journal.Intent {
+        Journal.Intent(
+            endpoint: self.client.endpoint, bucket: self.destination.bucket, key: self.destination.key,
+            begun: self.client.surroundings.now()
+        )
+    }
+
+    /// The record's line of an upload.
+    func uploadLine(_ upload: OSSMultipartUpload, _ plan: PartPlan) -> [UInt8] {
+        Journal.line(
+            Journal.Upload(
+                uploadID: upload.uploadID, partSize: plan.partSize, source: self.source.identity,
+                headers: self.headersText
+            )
         )
     }
 
@@ -154,7 +160,7 @@ extension UploadRun {
             await self.writeLine(Journal.line(receipt))
         }
         self.progress.begin(bytesTotal: plan.size, partsTotal: plan.count)
-        self.progress.resumed(parts: stored.count, bytes: stored.values.reduce(0) { $0 + $1.size })
+        self.progress.resumed(parts: stored.keys, bytes: stored.values.reduce(0) { $0 + $1.size })
         return .open(
             Session(
                 upload: handle,
@@ -180,7 +186,7 @@ extension UploadRun {
     }
 
     /// The parts that count: those whose bytes on the service are, as far as can be known, those of the source.
-    private func keep(
+    func keep(
         _ recorded: [Int: PartReceipt], _ listing: [Int: OSSStoredPart]?, _ plan: PartPlan, readsAgain: Bool
     ) async throws -> [Int: PartReceipt] {
         var kept: [Int: PartReceipt] = [:]
@@ -253,7 +259,7 @@ extension UploadRun {
             if isSource, case .ours(let object) = try await self.look(for: try Expectation(list, size: plan.size)) {
                 self.openUpload = upload
                 self.progress.begin(bytesTotal: plan.size, partsTotal: plan.count)
-                self.progress.resumed(parts: plan.count, bytes: plan.size)
+                self.progress.resumed(parts: 1...plan.count, bytes: plan.size)
                 return .stored(object, plan)
             }
         }

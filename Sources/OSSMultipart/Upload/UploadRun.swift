@@ -67,6 +67,8 @@ final class UploadRun {
 
     /// Uploads the source.
     func run() async throws -> OSSUploadResult {
+        // Others may have the record from the moment that this returns, not from when the last reference happens to go.
+        defer { self.record?.close() }
         let size = self.source.identity.size
         if size < min(self.requestedPlan.partSize, Self.wholeObjectLimit) { return try await self.uploadWhole() }
         do {
@@ -173,8 +175,9 @@ final class UploadRun {
             )
             return failure
         }
-        // Nobody could go on with it. A Complete on its way is not overtaken: whichever wins, an object may come of it.
-        if !self.mayBeCompleted { await self.abortShielded(upload) }
+        // Nobody could go on with it, unless it was taken over and can be again. A Complete on its way is not overtaken:
+        // whichever wins, an object may come of it.
+        if !self.mayBeCompleted, self.options.adoption == .never { await self.abortShielded(upload) }
         return error
     }
 
@@ -182,24 +185,9 @@ final class UploadRun {
     func abortShielded(_ upload: OSSMultipartUpload) async {
         let client = self.client
         // A task of its own, awaited: clean-up must run although this task may be cancelled.
-        let failure = await Task { () -> String? in
-            do {
-                for _ in 1...3 {
-                    try await client.abortMultipartUpload(.init(upload: upload))
-                    var look = ListPartsRequest(upload: upload)
-                    look.maxParts = 1
-                    // A part that landed after the abort would keep the upload; then it is aborted again.
-                    _ = try await client.listParts(look)
-                }
-                return "it is still there after three tries"
-            } catch let error as OSSError where error.service?.code == .noSuchUpload {
-                return nil
-            } catch let error as OSSError where error.operation == .listParts {
-                // Aborted, but looking is not allowed: nothing says that it is still there.
-                return nil
-            } catch {
-                return "\(error)"
-            }
+        let failure = await Task { () -> (any Error)? in
+            do { try await client.abortAndLook(upload) } catch { return error }
+            return nil
         }.value
         if let failure {
             self.progress.warn(

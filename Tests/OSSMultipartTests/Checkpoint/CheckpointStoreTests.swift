@@ -60,6 +60,24 @@ import Testing
         }
     }
 
+    @Test func `A closed record is free although it is still referenced, and letting it go later takes nothing away`()
+        throws
+    {
+        try self.withStores { store in
+            do {
+                let first = try self.opened(store)
+                try first.append([1])
+                first.close()
+                let second = try self.opened(store)
+                #expect(try second.read() == [1])
+                withExtendedLifetime(first) {}
+                #expect(throws: OSSError.self) { try store.open("record", creating: true) }
+                withExtendedLifetime(second) {}
+            }
+            #expect(try self.opened(store).read() == [1])
+        }
+    }
+
     @Test func `A record that is missing is only made where that is asked for`() throws {
         try self.withStores { store in
             #expect(try store.open("record", creating: false) == nil)

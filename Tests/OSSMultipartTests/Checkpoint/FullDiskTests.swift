@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: swift-oss-multipart authors
+
+import OSSLocalServer
+import SystemIO
+import Testing
+
+@testable import OSSMultipart
+
+/// A store whose disk is full after so many writes.
+private struct FullDiskStore: CheckpointStore {
+    let memory = MemoryCheckpointStore()
+    let writesLeft: Counter
+
+    final class Counter: Sendable {
+        private let count: Lock<Int>
+        init(_ count: Int) { self.count = Lock(count) }
+        func take() -> Bool {
+            self.count.withLock { count in
+                count -= 1
+                return count >= 0
+            }
+        }
+    }
+
+    func location(of name: String) -> String { self.memory.location(of: name) }
+
+    func open(_ name: String, creating: Bool) throws -> (any CheckpointRecord)? {
+        try self.memory.open(name, creating: creating).map { Record(inner: $0, writesLeft: self.writesLeft) }
+    }
+
+    private final class Record: CheckpointRecord {
+        private let inner: any CheckpointRecord
+        private let writesLeft: Counter
+
+        init(inner: any CheckpointRecord, writesLeft: Counter) {
+            self.inner = inner
+            self.writesLeft = writesLeft
+        }
+
+        func read() throws -> [UInt8] { try self.inner.read() }
+        func append(_ bytes: [UInt8]) throws {
+            guard self.writesLeft.take() else {
+                // A full disk takes the first bytes of a line and not the rest.
+                try self.inner.append(Array(bytes.prefix(bytes.count / 2)))
+                throw OSSError(.checkpointUnusable, "write: No space left on device")
+            }
+            try self.inner.append(bytes)
+        }
+        func truncate(to length: Int) throws { try self.inner.truncate(to: length) }
+        func synchronize(name: Bool) throws { try self.inner.synchronize(name: name) }
+        func setAside() throws -> String { try self.inner.setAside() }
+        func close() { self.inner.close() }
+        func remove() throws { try self.inner.remove() }
+    }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct FullDiskTests {
+    private static let part = Int(LocalFixture.partSize)
+
+    private func checkpoints(_ store: FullDiskStore, isRequired: Bool) -> OSSCheckpoints {
+        OSSCheckpoints(store: store, isRequired: isRequired, warning: nil, description: "full")
+    }
+
+    @Test func `A disk that is full at the start is an error where the record is required, and leaves no upload`()
+        async throws
+    {
+        for writes in [0, 1] {
+            try await withLocalServer { fixture in
+                let file = try fixture.file(size: 4 * Self.part)
+                let store = FullDiskStore(writesLeft: .init(writes))
+                let error = try await failure {
+                    try await fixture.upload(
+                        file, fixture.uploader(checkpoints: self.checkpoints(store, isRequired: true)))
+                }
+                #expect(error.code == .checkpointUnusable)
+                #expect(fixture.openUploads.isEmpty)
+                #expect(fixture.partsSent.isEmpty)
+            }
+        }
+    }
+
+    @Test func `A disk that is full at the start is a warning where the record is not required`() async throws {
+        for writes in [0, 1] {
+            try await withLocalServer { fixture in
+                let file = try fixture.file(size: 4 * Self.part)
+                let store = FullDiskStore(writesLeft: .init(writes))
+                let result = try await fixture.upload(
+                    file, fixture.uploader(checkpoints: self.checkpoints(store, isRequired: false))
+                )
+                #expect(result.warnings.contains { $0.contains("without a checkpoint") })
+                #expect(try await fixture.object() == file.bytes)
+            }
+        }
+    }
+
+    @Test func `A disk that becomes full does not stop the upload, and the torn line spoils nothing`() async throws {
+        try await withLocalServer { fixture in
+            let file = try fixture.file(size: 6 * Self.part)
+            let store = FullDiskStore(writesLeft: .init(4))
+            fixture.server.faults.add(
+                .init(.respond(status: 403, code: "AccessDenied"), operation: "UploadPart", partNumber: 6)
+            )
+            let full = fixture.uploader(checkpoints: self.checkpoints(store, isRequired: true)) {
+                $0.maximumPartsInFlight = 1
+            }
+            let task = full.start(.file(file.url), to: fixture.destination)
+            var warnings: [String] = []
+            for await event in task.events where event.kind == .warning { warnings.append(event.message ?? "") }
+            _ = try await failure { _ = try await task.value }
+            // Told once, however many lines could not be written.
+            #expect(warnings.filter { $0.contains("No space left") }.count == 1)
+
+            fixture.server.faults.removeAll()
+            fixture.server.removeAllRequests()
+            let result = try await fixture.upload(file, full)
+            // Two parts are recorded, three more are known to the service and compared with the source.
+            #expect(fixture.partsSent == [6])
+            #expect(result.partsResumed == 5)
+            #expect(try await fixture.object() == file.bytes)
+        }
+    }
+}

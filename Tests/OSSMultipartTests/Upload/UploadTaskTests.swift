@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: swift-oss-multipart authors
+
+import FoundationEssentials
+import OSSLocalServer
+import Testing
+
+@testable import OSSMultipart
+
+@Suite(.timeLimit(.minutes(1))) struct UploadTaskTests {
+    private static let part = Int(LocalFixture.partSize)
+
+    /// Begins an upload that stores the first parts and is held at the others.
+    private func heldTask(
+        _ fixture: LocalFixture, _ file: TestFile, stored: Int, parts: Int, _ checkpoints: OSSCheckpoints? = nil
+    ) async throws -> OSSUploadTask {
+        for part in stored + 1...parts {
+            fixture.server.faults.add(.init(.delay(.seconds(3600)), operation: "UploadPart", partNumber: part))
+        }
+        let task = fixture.uploader(checkpoints: checkpoints).start(.file(file.url), to: fixture.destination)
+        var done = 0
+        for await event in task.events where event.kind == .partStored {
+            done += 1
+            if done == stored { break }
+        }
+        return task
+    }
+
+    @Test(arguments: [true, false])
+    func `A paused upload waits, and goes on with what is missing`(withRecord: Bool) async throws {
+        try await withLocalServer { fixture in
+            let file = try fixture.file(size: 8 * Self.part)
+            let task = try await self.heldTask(
+                fixture, file, stored: 3, parts: 8, withRecord ? nil : OSSCheckpoints.none)
+            let events = task.events
+            task.pause()
+            for await event in events where event.kind == .paused { break }
+            #expect(task.snapshot.isPaused)
+            #expect(!task.snapshot.hasEnded)
+            #expect(task.snapshot.partsInFlight == 0)
+            #expect(fixture.openUploads.count == 1)
+            fixture.server.faults.removeAll()
+            fixture.server.removeAllRequests()
+            task.resume()
+            let result = try await task.value
+            #expect(fixture.partsSent == Array(4...8))
+            #expect(result.partsResumed == 3)
+            #expect(try await fixture.object() == file.bytes)
+            #expect(fixture.records.isEmpty)
+            #expect(task.snapshot.hasEnded)
+        }
+    }
+
+    @Test func `Paused and resumed many times in a row it still stores the object`() async throws {
+        try await withLocalServer { fixture in
+            let file = try fixture.file(size: 12 * Self.part)
+            let task = fixture.uploader().start(.file(file.url), to: fixture.destination)
+            for round in 0..<40 {
+                task.pause()
+                if round.isMultiple(of: 3) { await Task.yield() }
+                task.resume()
+                await Task.yield()
+            }
+            _ = try await task.value
+            #expect(try await fixture.object() == file.bytes)
+            #expect(fixture.openUploads.isEmpty)
+            #expect(fixture.records.isEmpty)
+        }
+    }
+
+    @Test func `A cancelled paused upload ends, and keeps its record`() async throws {
+        try await withLocalServer { fixture in
+            let file = try fixture.file(size: 6 * Self.part)
+            let task = try await self.heldTask(fixture, file, stored: 2, parts: 6)
+            let events = task.events
+            task.pause()
+            for await event in events where event.kind == .paused { break }
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+            task.resume()
+            task.pause()
+            #expect(fixture.records.count == 1)
+            fixture.server.faults.removeAll()
+            fixture.server.removeAllRequests()
+            try await fixture.upload(file)
+            #expect(fixture.partsSent == Array(3...6))
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `Aborting stops the parts, gives up the upload and removes the record`(isPaused: Bool) async throws {
+        try await withLocalServer { fixture in
+            let file = try fixture.file(size: 6 * Self.part)
+            let task = try await self.heldTask(fixture, file, stored: 2, parts: 6)
+            if isPaused {
+                let events = task.events
+                task.pause()
+                for await event in events where event.kind == .paused { break }
+            }
+            try await task.abort()
+            await #expect(throws: CancellationError.self) { try await task.value }
+            #expect(fixture.openUploads.isEmpty)
+            #expect(fixture.records.isEmpty)
+            // Once more is nothing.
+            try await task.abort()
+        }
+    }
+
+    @Test func `Aborting an upload that has ended changes nothing`() async throws {
+        try await withLocalServer { fixture in
+            let file = try fixture.file(size: 3 * Self.part)
+            let task = fixture.uploader().start(.file(file.url), to: fixture.destination)
+            _ = try await task.value
+            try await task.abort()
+            #expect(try await fixture.object() == file.bytes)
+        }
+    }
+
+    @Test func `An abort that fails is thrown, and keeps the record`() async throws {
+        try await withLocalServer { fixture in
+            let file = try fixture.file(size: 6 * Self.part)
+            let task = try await self.heldTask(fixture, file, stored: 2, parts: 6)
+            fixture.server.faults.add(
+                .init(.respond(status: 403, code: "AccessDenied"), operation: "AbortMultipartUpload"))
+            let error = try await failure { try await task.abort() }
+            #expect(error.service?.code == .accessDenied)
+            #expect(fixture.records.count == 1)
+            fixture.server.faults.removeAll()
+            #expect(try await fixture.uploader().abandon(fixture.destination))
+            #expect(fixture.openUploads.isEmpty)
+            #expect(fixture.records.isEmpty)
+            #expect(try await fixture.uploader().abandon(fixture.destination) == false)
+        }
+    }
+
+    @Test func `A part that lands after the abort does not keep the upload`() async throws {
+        try await withLocalServer { fixture in
+            let file = try fixture.file(size: 3 * Self.part)
+            try await fixture.breakUpload(file, atPart: 2)
+            // The first abort is answered well and does nothing, as where a part lands behind it.
+            fixture.server.faults.add(
+                .init(.respondRaw(status: 204, body: []), operation: "AbortMultipartUpload", occurrences: 1...1))
+            #expect(try await fixture.uploader().abandon(fixture.destination))
+            #expect(fixture.count("AbortMultipartUpload") == 2)
+            #expect(fixture.openUploads.isEmpty)
+        }
+    }
+
+    @Test func `An upload that is at work cannot be abandoned from elsewhere`() async throws {
+        try await withLocalServer { fixture in
+            let file = try fixture.file(size: 6 * Self.part)
+            let task = try await self.heldTask(fixture, file, stored: 2, parts: 6)
+            let error = try await failure { try await fixture.uploader().abandon(fixture.destination) }
+            #expect(error.code == .checkpointInUse)
+            try await task.abort()
+        }
+    }
+
+    @Test func `Each part's state can be seen`() async throws {
+        try await withLocalServer { fixture in
+            let file = try fixture.file(size: 8 * Self.part)
+            let task = try await self.heldTask(fixture, file, stored: 3, parts: 8)
+            #expect(task.partStates.prefix(3).allSatisfy { $0 == .stored })
+            #expect(task.partStates.contains(.inFlight))
+            #expect(task.partStates.last == .pending)
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+            #expect(!task.partStates.contains(.inFlight))
+            #expect(!task.partStates.contains(.failed))
+
+            fixture.server.faults.removeAll()
+            fixture.server.faults.add(
+                .init(.respond(status: 403, code: "AccessDenied"), operation: "UploadPart", partNumber: 5))
+            let failing = fixture.uploader().start(.file(file.url), to: fixture.destination)
+            _ = try await failure { _ = try await failing.value }
+            #expect(failing.partStates[4] == .failed)
+            #expect(failing.partStates.prefix(3).allSatisfy { $0 == .stored })
+
+            fixture.server.faults.removeAll()
+            let last = fixture.uploader().start(.file(file.url), to: fixture.destination)
+            _ = try await last.value
+            #expect(last.partStates == Array(repeating: .stored, count: 8))
+        }
+    }
+
+    @Test func `Every reader of events gets a snapshot first and the end last, also one that comes late`() async throws
+    {
+        try await withLocalServer { fixture in
+            let file = try fixture.file(size: 3 * Self.part)
+            let task = fixture.uploader().start(.file(file.url), to: fixture.destination)
+            let early = task.events
+            _ = try await task.value
+            var kinds: [OSSUploadEvent.Kind] = []
+            for await event in early { kinds.append(event.kind) }
+            #expect(kinds.first == .snapshot)
+            #expect(kinds.filter { $0 == .partStored }.count <= 3)
+            var late: [OSSUploadEvent] = []
+            for await event in task.events { late.append(event) }
+            #expect(late.map(\.kind) == [.snapshot])
+            #expect(late.first?.snapshot.hasEnded == true)
+        }
+    }
+}
