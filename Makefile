@@ -11,7 +11,7 @@ RELEASE := -c release --static-swift-stdlib
 PACKAGES := libssl-dev libcurl4-openssl-dev libisal-dev libmicrohttpd-dev libxml2-dev pkg-config curl python3-venv
 LIBRARIES := libcrypto libcurl libisal libmicrohttpd libxml-2.0
 
-.PHONY: all deps build release test demo lint format interop clean
+.PHONY: all deps build release test demo lint format interop fuzz soak clean
 
 all: build
 
@@ -50,6 +50,11 @@ format:
 # The official Python SDKs as clients of the local server.
 interop: build
 	bash Tests/Interop/run.sh "$$($(SWIFT) build --show-bin-path)"
+
+# Made-up bytes for every reader of foreign bytes; FUZZ_SECONDS each.
+FUZZ_SECONDS ?= 20
+fuzz: deps
+	bash Tests/Fuzz/run.sh $(FUZZ_SECONDS)
 
 clean:
 	rm -rf .build .work

@@ -71,6 +71,15 @@ let package = Package(
             swiftSettings: settings
         ),
 
+        // Feeds the readers of foreign bytes; `make fuzz` builds it with libFuzzer.
+        .systemLibrary(name: "CFuzzer", path: "Tests/Fuzz/CFuzzer"),
+        .executableTarget(
+            name: "Fuzz",
+            dependencies: ["CFuzzer", "OSSMultipart", "SystemIO"],
+            path: "Tests/Fuzz/Readers",
+            swiftSettings: settings
+        ),
+
         .testTarget(
             name: "OSSWireTests",
             dependencies: ["OSSWire"],

@@ -33,11 +33,14 @@ struct JournalLine: Sendable, Equatable {
     var bytes: [UInt8] {
         var text = self.kind
         for (name, value) in self.values { text += " \(name)=\(PercentEncoding.encode(value))" }
-        let rest = Array(text.utf8)
+        return Self.guarded(Array(text.utf8))
+    }
+
+    /// A line from what stands behind its checksum.
+    static func guarded(_ rest: [UInt8]) -> [UInt8] {
         let digits = String(CRC64.of(rest), radix: 16)
-        return Array(String(repeating: "0", count: 16 - digits.count).utf8) + Array(digits.utf8) + [0x20] + rest + [
-            0x0A
-        ]
+        let zeros = String(repeating: "0", count: 16 - digits.count)
+        return Array("\(zeros)\(digits) ".utf8) + rest + [0x0A]
     }
 
     /// Reads a line without its line feed; nil where the checksum or the form is wrong.
