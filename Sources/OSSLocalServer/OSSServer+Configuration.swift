@@ -73,14 +73,24 @@ extension OSSServer {
         ///
         /// Default: 102,400, as OSS has it.
         public var minimumPartSize = Limits.minimumPartSize
-        /// Whether requests without a signature are served.
+        /// Whether requests without a signature are served, whatever they ask for.
         ///
-        /// Default: false.
+        /// Default: false; then they may do what the access control lists of buckets and objects allow everybody.
         public var allowsAnonymous = false
         /// Whether data is synced to the disk before it is acknowledged, so that it survives a power failure too.
         ///
         /// Default: false. A killed process loses nothing that was acknowledged either way.
         public var isDurable = false
+        /// Most bytes that all objects and parts may have together; nil, the default: as many as the disk holds.
+        ///
+        /// What does not fit is refused with status 507.
+        public var capacity: Int64?
+        /// Age at which an upload that is neither completed nor aborted ends by itself; nil, the default: never.
+        public var uploadLifetime: Duration?
+        /// Whether callbacks are posted to hosts other than this one.
+        ///
+        /// Default: false; a callback to such a host is refused before anything is stored.
+        public var allowsRemoteCallbacks = false
         /// Most connections at a time; each costs a thread, and up to 400 KiB while it is in use.
         ///
         /// Default: 2,000.
@@ -121,6 +131,10 @@ extension OSSServer.Configuration {
         if self.directory == "" { throw OSSServer.Error("the folder's name is empty; name one, or none at all") }
         if self.maximumConnections < 1 { throw OSSServer.Error("maximumConnections is below 1") }
         if self.idleTimeout < .seconds(1) { throw OSSServer.Error("idleTimeout is below one second") }
+        if let capacity = self.capacity, capacity < 0 { throw OSSServer.Error("capacity is negative") }
+        if let lifetime = self.uploadLifetime, lifetime <= .zero {
+            throw OSSServer.Error("uploadLifetime is not above zero")
+        }
         if self.minimumPartSize < 0 { throw OSSServer.Error("minimumPartSize is negative") }
         if self.rememberedRequests < 0 { throw OSSServer.Error("rememberedRequests is negative") }
         if self.maximumClockSkew < .zero { throw OSSServer.Error("maximumClockSkew is negative") }

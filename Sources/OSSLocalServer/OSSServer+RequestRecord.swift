@@ -67,19 +67,19 @@ extension OSSServer.RequestRecord {
     /// One line of JSON.
     var json: String {
         var fields = [
-            "\"time\":\(Self.quoted(Timestamp(milliseconds: self.received).iso8601))",
-            "\"operation\":\(Self.quoted(self.operation))", "\"method\":\(Self.quoted(self.method))",
+            "\"time\":\(JSONValue.quoted(Timestamp(milliseconds: self.received).iso8601))",
+            "\"operation\":\(JSONValue.quoted(self.operation))", "\"method\":\(JSONValue.quoted(self.method))",
         ]
-        if let bucket { fields.append("\"bucket\":\(Self.quoted(bucket))") }
-        if let key { fields.append("\"key\":\(Self.quoted(key))") }
-        if let uploadID { fields.append("\"uploadId\":\(Self.quoted(uploadID))") }
+        if let bucket { fields.append("\"bucket\":\(JSONValue.quoted(bucket))") }
+        if let key { fields.append("\"key\":\(JSONValue.quoted(key))") }
+        if let uploadID { fields.append("\"uploadId\":\(JSONValue.quoted(uploadID))") }
         if let partNumber { fields.append("\"partNumber\":\(partNumber)") }
         fields.append("\"status\":\(self.status)")
-        if let errorCode { fields.append("\"code\":\(Self.quoted(errorCode))") }
+        if let errorCode { fields.append("\"code\":\(JSONValue.quoted(errorCode))") }
         if self.metFault { fields.append("\"fault\":true") }
         fields += [
             "\"bytesReceived\":\(self.bytesReceived)", "\"connection\":\(self.connectionID)",
-            "\"requestId\":\(Self.quoted(self.requestID))", "\"query\":\(Self.object(self.query))",
+            "\"requestId\":\(JSONValue.quoted(self.requestID))", "\"query\":\(Self.object(self.query))",
             "\"headers\":\(Self.object(self.headers))",
         ]
         return "{" + fields.joined(separator: ",") + "}"
@@ -87,22 +87,7 @@ extension OSSServer.RequestRecord {
 
     private static func object(_ values: [String: String]) -> String {
         "{"
-            + values.sorted { $0.key < $1.key }.map { "\(self.quoted($0.key)):\(self.quoted($0.value))" }
+            + values.sorted { $0.key < $1.key }.map { "\(JSONValue.quoted($0.key)):\(JSONValue.quoted($0.value))" }
             .joined(separator: ",") + "}"
-    }
-
-    private static func quoted(_ text: String) -> String {
-        var quoted = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": quoted += "\\\""
-            case "\\": quoted += "\\\\"
-            case "\u{0}"..."\u{1F}":
-                let digits = String(scalar.value, radix: 16)
-                quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: quoted.unicodeScalars.append(scalar)
-            }
-        }
-        return quoted + "\""
     }
 }

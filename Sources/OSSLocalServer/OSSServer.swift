@@ -31,7 +31,8 @@ public final class OSSServer: Sendable {
     private let isTemporary: Bool
 
     private init(_ configuration: Configuration, directory: String, _ executor: BlockingExecutor) throws {
-        let store = try Store(path: directory, isDurable: configuration.isDurable)
+        let store = try Store(
+            path: directory, isDurable: configuration.isDurable, capacity: configuration.capacity)
         let now = Service.now(configuration: configuration)
         for bucket in configuration.buckets {
             do throws(ServiceError) { _ = try store.createBucket(bucket, now: now) } catch {
@@ -86,6 +87,7 @@ public final class OSSServer: Sendable {
             daemon.stop()
             // A temporary folder that cannot be removed, or is removed already, is nobody's loss.
             if isTemporary { try? store.removeAll() }
+            store.release()
         }
     }
 

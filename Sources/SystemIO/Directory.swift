@@ -91,6 +91,13 @@ package enum Directory {
         _ = try retryingOnInterrupt("rename", path) { unsafe Glibc.rename(path, newPath) }
     }
 
+    /// Gives a file a second name.
+    ///
+    /// The corresponding C function is `link`.
+    package static func link(_ path: String, to newPath: String) throws(SystemError) {
+        _ = try retryingOnInterrupt("link", newPath) { unsafe Glibc.link(path, newPath) }
+    }
+
     /// Removes a file's name.
     ///
     /// The corresponding C function is `unlink`.

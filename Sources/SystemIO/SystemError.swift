@@ -22,6 +22,12 @@ package struct SystemError: Error, Sendable, Equatable, CustomStringConvertible 
     /// Whether a file or folder of that name is missing (`ENOENT`).
     package var isMissingFile: Bool { self.number == ENOENT }
 
+    /// Whether the time was over (`ETIMEDOUT`).
+    package var isTimeOut: Bool { self.number == ETIMEDOUT }
+
+    /// Whether the disk, or somebody's share of it, is full (`ENOSPC`, `EDQUOT`).
+    package var isFullDisk: Bool { self.number == ENOSPC || self.number == EDQUOT }
+
     /// The system's sentence for the number, for example `No such file or directory`.
     package var reason: String {
         var text = [CChar](repeating: 0, count: 256)

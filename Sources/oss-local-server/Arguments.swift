@@ -35,13 +35,37 @@ struct Arguments: Sendable {
           --access-key-id ID        access key ID (test-access-key-id)
           --access-key-secret KEY   access key secret (test-access-key-secret)
           --security-token TOKEN    token that requests have to carry (none)
+          --account ID:SECRET[:TOKEN]  a further account; may be repeated
           --region REGION           region that signatures have to name (cn-hangzhou)
+          --faults FILE             rules by which the server misbehaves, see below
+          --capacity BYTES          most bytes that may be stored (as many as the disk holds)
+          --upload-lifetime SECONDS uploads not completed by then end by themselves (never)
+          --clock-offset SECONDS    how far the server's clock is ahead; may be negative (0)
+          --remote-callbacks        post callbacks to other hosts than this one too
           --no-sync                 do not sync data to the disk before it is acknowledged
           --anonymous               serve requests without a signature too
           --request-log FILE        write a line of JSON for each request
           --quiet                   say nothing but errors
           --help                    show this text
           --version                 show the version
+
+        The rules are a JSON list. Each names the requests that it meets (operation, bucket, key, keyPrefix, partNumber; from
+        and to: which of them, counted from 1) and what happens to them:
+
+          [{"action": "respond", "operation": "UploadPart", "partNumber": 3, "to": 2,
+            "status": 503, "code": "ServiceUnavailable", "headers": {"Retry-After": "1"}},
+           {"action": "commitThenDrop", "operation": "CompleteMultipartUpload", "to": 1},
+           {"action": "slow", "keyPrefix": "big/", "bytesPerSecond": 100000}]
+
+          respond, commitThenRespond, respondEarly    status, code, message, headers
+          respondRaw                                  status, headers, body
+          dropBeforeReply, commitThenDrop
+          cut                                         afterBodyBytes
+          stall, delay                                milliseconds
+          slow                                        bytesPerSecond
+          editReplyHeader                             name, value (left out: the field is taken away)
+          replaceReplyBody                            body
+          editReplyBody                               replace, with
 
         It prints "listening on http://ADDRESS:PORT" once it can be used, and ends with SIGINT or SIGTERM.
         Exit status: 0 ended by a signal, 1 it cannot run, 2 the command line is wrong.
@@ -72,6 +96,28 @@ struct Arguments: Sendable {
         value("access-key-secret") { $0.configuration.accounts[0].accessKeySecret = $1 }
         value("security-token") { $0.configuration.accounts[0].securityToken = $1 }
         value("region") { $0.configuration.region = $1 }
+        value("account") { arguments, text throws(UsageError) in
+            let fields = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
+            guard fields.count >= 2, fields.allSatisfy({ !$0.isEmpty }) else {
+                throw UsageError(message: "--account takes ID:SECRET or ID:SECRET:TOKEN")
+            }
+            arguments.configuration.accounts.append(
+                OSSServer.Account(
+                    accessKeyID: fields[0], accessKeySecret: fields[1],
+                    securityToken: fields.count == 3 ? fields[2] : nil))
+        }
+        value("faults") { $0.faultFile = $1 }
+        value("capacity") { arguments, text throws(UsageError) in
+            arguments.configuration.capacity = try Self.number(text, "capacity", least: 0)
+        }
+        value("upload-lifetime") { arguments, text throws(UsageError) in
+            let seconds = try Self.number(text, "upload-lifetime", least: 1)
+            arguments.configuration.uploadLifetime = .seconds(seconds)
+        }
+        value("clock-offset") { arguments, text throws(UsageError) in
+            arguments.configuration.clockOffset = .seconds(try Self.number(text, "clock-offset", least: -1 << 40))
+        }
+        flag("remote-callbacks") { $0.configuration.allowsRemoteCallbacks = true }
         value("request-log") { $0.configuration.requestLogPath = $1 }
         flag("no-sync") { $0.configuration.isDurable = false }
         flag("anonymous") { $0.configuration.allowsAnonymous = true }
@@ -81,8 +127,17 @@ struct Arguments: Sendable {
         return options
     }
 
+    private static func number(_ text: String, _ option: String, least: Int64) throws(UsageError) -> Int64 {
+        guard let number = Int64(text), number >= least, number < 1 << 60 else {
+            throw UsageError(message: "--\(option) takes a whole number\(least < 0 ? "" : " from \(least) on")")
+        }
+        return number
+    }
+
     /// Whether nothing but errors is said.
     var isQuiet = false
+    /// The file that holds the rules by which the server misbehaves.
+    var faultFile: String?
 
     /// Reads the command line, the program's name first.
     ///

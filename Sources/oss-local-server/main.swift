@@ -25,6 +25,12 @@ let (stops, stop) = AsyncStream.makeStream(of: Void.self)
 let job = Task.detached {
     do {
         let server = try await OSSServer.start(arguments.configuration)
+        if let path = arguments.faultFile {
+            do { try server.faults.add(contentsOfFile: path) } catch {
+                await server.stop()
+                throw error
+            }
+        }
         if !arguments.isQuiet { print("listening on \(server.endpoint)") }
         // Standard output is buffered where it is no terminal.
         fflush(nil)

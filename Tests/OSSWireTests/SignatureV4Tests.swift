@@ -38,34 +38,3 @@ import Testing
         #expect(additional.headers["Authorization"]?.contains(",AdditionalHeaders=abc;zabc,Signature=") == true)
     }
 }
-
-@Suite struct SignatureV1Tests {
-    @Test(arguments: Vectors.all.v1)
-    func `A published vector gives the published signature`(vector: Vectors.V1) throws {
-        #expect(
-            try SignatureV1.signature(ofStringToSign: vector.stringToSign, secret: vector.secret) == vector.signature)
-    }
-
-    @Test func `The string to sign holds sorted headers and only signed parameters`() {
-        let request = SignableRequest(
-            method: "PUT", bucket: "examplebucket", key: "nelson",
-            query: [.init("uploadId", "A+B"), .init("max-parts", "7"), .init("partNumber", "1"), .init("acl")],
-            headers: [
-                "Content-MD5": "eB5eJF1ptWaXm4bijSPyxw==", "Content-Type": "text/html",
-                "X-Oss-Meta-Magic": " abracadabra ",
-                "x-oss-meta-author": "alice", "User-Agent": "none",
-            ]
-        )
-        #expect(
-            SignatureV1.stringToSign(request, date: "Wed, 28 Dec 2022 10:27:41 GMT") == """
-                PUT
-                eB5eJF1ptWaXm4bijSPyxw==
-                text/html
-                Wed, 28 Dec 2022 10:27:41 GMT
-                x-oss-meta-author:alice
-                x-oss-meta-magic:abracadabra
-                /examplebucket/nelson?acl&partNumber=1&uploadId=A+B
-                """
-        )
-    }
-}

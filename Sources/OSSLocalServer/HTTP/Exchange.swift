@@ -146,13 +146,16 @@ final class Exchange {
 
     private func prepare(_ request: Request, _ operation: (any OperationHandler.Type)?) throws(ServiceError) {
         try request.target.check()
-        try self.service.authenticator.authenticate(request)
+        try self.service.authenticator.authenticate(request) { () throws(ServiceError) in
+            try self.service.isPublic(request, operation?.access ?? .owner)
+        }
+        try self.service.expireUploads()
         guard let operation else {
             throw ServiceError.notImplemented("\(request.method) with \(request.query.map(\.name))")
         }
         if request.method == "PUT" || request.method == "POST", request.contentLength == nil, !request.isChunked {
             throw ServiceError(
-                411, "MissingContentLength", "You must provide the Content-Length HTTP header.", ec: "0007-00000008")
+                411, "MissingContentLength", "You must provide the Content-Length HTTP header.")
         }
         if let digest = request.headers["Content-MD5"], Base64.decode(digest)?.count != 16 {
             throw ServiceError.invalidDigest(ec: "0017-00000502")

@@ -43,6 +43,18 @@ struct Request: Sendable {
     /// The bucket.
     var bucket: String { self.target.bucket ?? "" }
 
+    /// The value of a header or, where there is none, of a query parameter.
+    ///
+    /// - Throws: `ServiceError` where both are there.
+    func value(ofHeader header: String, orParameter parameter: String) throws(ServiceError) -> String? {
+        let inHeader = self.headers[header], inQuery = self.query.value(of: parameter)
+        if inHeader != nil, inQuery != nil {
+            throw ServiceError.invalidArgument(
+                "\(header) is in the header and in the query.", name: parameter, value: "")
+        }
+        return inHeader ?? inQuery
+    }
+
     /// Whether a header says that nothing may be overwritten.
     var forbidsOverwrite: Bool {
         self.headers["x-oss-forbid-overwrite"]?.loweredASCII.utf8.elementsEqual("true".utf8) ?? false

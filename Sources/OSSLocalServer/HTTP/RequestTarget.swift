@@ -51,7 +51,7 @@ struct RequestTarget: Sendable, Equatable {
     func check() throws(ServiceError) {
         if let bucket, Limits.problem(withBucketName: bucket) != nil {
             throw ServiceError(
-                400, "InvalidBucketName", "The specified bucket is not valid.", ec: "0015-00000001",
+                400, "InvalidBucketName", "The specified bucket is not valid.",
                 details: [("BucketName", bucket)])
         }
         if let key, Limits.problem(withObjectKey: key) != nil || key.utf8.contains(0) {
@@ -66,7 +66,7 @@ struct RequestTarget: Sendable, Equatable {
 
     private static func invalidKey(_ key: String) -> ServiceError {
         ServiceError(
-            400, "InvalidObjectName", "The specified object is not valid.", ec: "0016-00000001",
+            400, "InvalidObjectName", "The specified object is not valid.",
             details: [("ObjectName", key)])
     }
 

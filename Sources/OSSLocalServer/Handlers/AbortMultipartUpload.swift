@@ -8,6 +8,7 @@ internal import OSSWire
 /// OSS document: AbortMultipartUpload.
 struct AbortMultipartUpload: OperationHandler {
     static let name = "AbortMultipartUpload"
+    static let access = Access.write
 
     private let request: Request
     private let service: Service

@@ -11,18 +11,34 @@ struct PutBucket: OperationHandler {
 
     private let request: Request
     private let service: Service
+    private let acl: AccessControl?
 
     init(_ request: Request, _ service: Service) throws(ServiceError) {
         self.request = request
         self.service = service
+        self.acl = try AccessControlPolicy.ofBucket(request)
     }
 
     func planBody() throws(ServiceError) -> BodyPlan { .document(limit: 64 * 1024) }
 
     func respond(to body: ReceivedBody) throws(ServiceError) -> Reply {
-        // Making one's own bucket again is no error.
-        _ = try self.service.store.createBucket(self.request.bucket, now: self.service.now())
+        let store = self.service.store
+        let isNew = try store.createBucket(
+            self.request.bucket, acl: self.acl ?? .private, storageClass: try Self.storageClass(body),
+            now: self.service.now())
+        // Making one's own bucket again is no error, and may change who uses it.
+        if !isNew, let acl { try store.setAccessControl(acl, ofBucket: self.request.bucket) }
         return Reply(headers: ["Location": "/\(self.request.bucket)"])
+    }
+
+    private static func storageClass(_ body: ReceivedBody) throws(ServiceError) -> String {
+        guard case .document(let document) = body, !document.isEmpty else { return "Standard" }
+        do throws(XMLError) {
+            let root = try XMLElement.parse(document, root: "CreateBucketConfiguration")
+            return root.string("StorageClass") ?? "Standard"
+        } catch {
+            throw ServiceError.malformedXML
+        }
     }
 }
 
@@ -85,7 +101,7 @@ struct ListBuckets: OperationHandler {
                         writer.element("Location", "oss-\(region)")
                         writer.element("Name", bucket.name)
                         writer.element("Region", region)
-                        writer.element("StorageClass", "Standard")
+                        writer.element("StorageClass", bucket.storageClass)
                     }
                 }
             }

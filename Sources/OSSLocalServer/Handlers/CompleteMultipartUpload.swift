@@ -8,6 +8,7 @@ internal import OSSWire
 /// OSS document: CompleteMultipartUpload.
 struct CompleteMultipartUpload: OperationHandler {
     static let name = "CompleteMultipartUpload"
+    static let access = Access.write
 
     /// Longest document taken: 10,000 parts with room to spare.
     ///
@@ -19,11 +20,14 @@ struct CompleteMultipartUpload: OperationHandler {
     private let encoding: EncodingType
     private let isCompleteAll: Bool
     private let upload: StoredUpload
+    private let callback: Callback?
 
     init(_ request: Request, _ service: Service) throws(ServiceError) {
         self.request = request
         self.service = service
         self.encoding = try EncodingType(request)
+        _ = try AccessControlPolicy.ofObject(request)
+        self.callback = try Callback(request, allowsRemote: service.configuration.allowsRemoteCallbacks)
         switch request.headers["x-oss-complete-all"]?.loweredASCII {
         case nil: self.isCompleteAll = false
         case "yes": self.isCompleteAll = true
@@ -42,7 +46,8 @@ struct CompleteMultipartUpload: OperationHandler {
         guard case .document(let document) = body else { throw ServiceError.malformedXML }
         let list = try self.list(document)
         let object = try self.service.store.completeUpload(
-            self.upload, forbidsOverwrite: self.request.forbidsOverwrite, now: self.service.now()
+            self.upload, forbidsOverwrite: self.request.forbidsOverwrite,
+            acl: self.request.headers["x-oss-object-acl"], now: self.service.now()
         ) { table throws(ServiceError) in try self.choose(list, from: table) }
         var writer = XMLWriter()
         writer.element("CompleteMultipartUploadResult") { writer in
@@ -52,7 +57,9 @@ struct CompleteMultipartUpload: OperationHandler {
             writer.element("Key", self.encoding(self.upload.key.text))
             writer.element("ETag", "\"\(object.eTag)\"")
         }
-        return .document(writer, headers: ObjectHeaders.stored(eTag: object.eTag, crc64: object.crc64))
+        let headers = ObjectHeaders.stored(eTag: object.eTag, crc64: object.crc64)
+        return CallbackPost.reply(
+            self.callback, self.request, object, isMultipart: true, otherwise: .document(writer, headers: headers))
     }
 
     private var location: String {
@@ -100,11 +107,14 @@ struct CompleteMultipartUpload: OperationHandler {
         for (number, eTag) in list {
             if let last = chosen.last, number <= last.number {
                 throw ServiceError(
-                    400, "InvalidPartOrder", "The list of parts was not in ascending order.", ec: "0042-00000207",
+                    400, "InvalidPartOrder", "The list of parts was not in ascending order.",
                     details: [("PartNumber", String(number)), ("UploadId", self.upload.id)])
             }
             guard let part = table.parts[number], part.eTag == eTag else { throw self.invalidPart(number, eTag) }
             chosen.append(part)
+        }
+        if self.upload.isSequential, let index = chosen.indices.first(where: { chosen[$0].number != $0 + 1 }) {
+            throw ServiceError.partNotSequential(chosen[index].number)
         }
         try self.checkSizes(chosen)
         return chosen
@@ -114,7 +124,7 @@ struct CompleteMultipartUpload: OperationHandler {
         ServiceError(
             400, "InvalidPart",
             "One or more of the specified parts could not be found or the specified entity tag might not have matched the"
-                + " part's entity tag.", ec: "0042-00000204",
+                + " part's entity tag.",
             details: [("PartNumber", String(number)), ("ETag", eTag), ("UploadId", self.upload.id)])
     }
 

@@ -8,6 +8,7 @@ internal import OSSWire
 /// OSS document: DeleteObject.
 struct DeleteObject: OperationHandler {
     static let name = "DeleteObject"
+    static let access = Access.write
 
     private let request: Request
     private let service: Service

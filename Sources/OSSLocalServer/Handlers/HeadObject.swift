@@ -8,6 +8,7 @@ internal import OSSWire
 /// OSS document: HeadObject.
 struct HeadObject: OperationHandler {
     static let name = "HeadObject"
+    static let access = Access.read
 
     private let request: Request
     private let object: StoredObject

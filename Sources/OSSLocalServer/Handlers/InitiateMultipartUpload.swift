@@ -8,6 +8,7 @@ internal import OSSWire
 /// OSS document: InitiateMultipartUpload.
 struct InitiateMultipartUpload: OperationHandler {
     static let name = "InitiateMultipartUpload"
+    static let access = Access.write
 
     private let request: Request
     private let service: Service
@@ -25,7 +26,8 @@ struct InitiateMultipartUpload: OperationHandler {
     func respond(to body: ReceivedBody) throws(ServiceError) -> Reply {
         let key = try self.request.key()
         if self.request.forbidsOverwrite, try self.service.store.object(bucket: self.request.bucket, key: key) != nil {
-            throw ServiceError.fileAlreadyExists(ec: "0026-00000002")
+            // The document allows the header here and at Complete: each looks at its own moment.
+            throw ServiceError.fileAlreadyExists()
         }
         let upload = try self.service.store.initiateUpload(
             bucket: self.request.bucket, key: key, headers: self.headers,

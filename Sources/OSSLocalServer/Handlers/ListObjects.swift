@@ -8,6 +8,7 @@ internal import OSSWire
 /// OSS document: GetBucket (ListObjects).
 struct ListObjects: OperationHandler {
     static let name = "ListObjects"
+    static let access = Access.list
 
     private let request: Request
     private let service: Service
@@ -53,6 +54,7 @@ struct ListObjects: OperationHandler {
 /// OSS document: ListObjectsV2 (GetBucketV2).
 struct ListObjectsV2: OperationHandler {
     static let name = "ListObjectsV2"
+    static let access = Access.list
 
     private let request: Request
     private let service: Service
@@ -133,7 +135,7 @@ private struct ObjectListing {
                 writer.element("ETag", "\"\(object.eTag)\"")
                 writer.element("Type", object.kind.rawValue)
                 writer.element("Size", object.size)
-                writer.element("StorageClass", object.headers["x-oss-storage-class"] ?? "Standard")
+                writer.element("StorageClass", object.storageClass)
                 if withOwner { Owner.write(to: &writer) }
             }
         }

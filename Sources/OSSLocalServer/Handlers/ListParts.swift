@@ -8,6 +8,7 @@ internal import OSSWire
 /// OSS document: ListParts.
 struct ListParts: OperationHandler {
     static let name = "ListParts"
+    static let access = Access.write
 
     private let service: Service
     private let upload: StoredUpload
@@ -21,8 +22,7 @@ struct ListParts: OperationHandler {
         self.maximum = try request.number("max-parts", in: 1...Limits.maximumPageSize) ?? Limits.maximumPageSize
         self.marker = try request.number("part-number-marker", in: 0...Int(Int32.max)) ?? 0
         self.upload = try service.store.upload(
-            request.query.value(of: "uploadId") ?? "", bucket: request.bucket, key: try request.key(),
-            ec: "0042-00000102")
+            request.query.value(of: "uploadId") ?? "", bucket: request.bucket, key: try request.key())
     }
 
     func respond(to body: ReceivedBody) throws(ServiceError) -> Reply {

@@ -12,6 +12,8 @@ enum ObjectHeaders {
         "x-oss-object-acl", "x-oss-server-side-data-encryption", "x-oss-server-side-encryption",
         "x-oss-server-side-encryption-key-id", "x-oss-storage-class", "x-oss-tagging",
     ]
+    /// What a copy never takes from its source.
+    static let ownFields = ObjectHeaders.service.filter { $0 != "x-oss-tagging" }
     private static let storageClasses: Set<String> = ["Standard", "IA", "Archive", "ColdArchive", "DeepColdArchive"]
     private static let encryptions: Set<String> = ["AES256", "KMS", "SM4"]
     private static let metaPrefix = "x-oss-meta-"
@@ -46,10 +48,12 @@ enum ObjectHeaders {
                 400, "InvalidEncryptionAlgorithmError", "The Encryption request you specified is not valid.")
         }
         if let value = kept["x-oss-tagging"] { try self.checkTags(value) }
+        _ = try AccessControlPolicy.ofObject(request)
         return kept
     }
 
-    private static func checkTags(_ value: String) throws(ServiceError) {
+    /// Refuses tags that no object can have.
+    static func checkTags(_ value: String) throws(ServiceError) {
         guard let tags = [QueryItem](encoded: value), tags.count <= self.maximumTags,
             Set(tags.map(\.name)).count == tags.count, tags.allSatisfy({ !$0.name.isEmpty })
         else { throw ServiceError(400, "InvalidTag", "The tagging you specified is invalid.") }
@@ -62,7 +66,7 @@ enum ObjectHeaders {
             headers.append(name: field.name, value: field.value)
         }
         if headers["Content-Type"] == nil { headers["Content-Type"] = "application/octet-stream" }
-        if headers["x-oss-storage-class"] == nil { headers["x-oss-storage-class"] = "Standard" }
+        headers["x-oss-storage-class"] = object.storageClass
         if let tags = object.headers["x-oss-tagging"].flatMap({ [QueryItem](encoded: $0) }) {
             headers["x-oss-tagging-count"] = String(tags.count)
         }
@@ -71,7 +75,10 @@ enum ObjectHeaders {
         headers["Accept-Ranges"] = "bytes"
         headers["x-oss-object-type"] = object.kind.rawValue
         headers["x-oss-hash-crc64ecma"] = String(object.crc64)
-        if object.kind == .normal, let md5 = Hex.decode(object.eTag) { headers["Content-MD5"] = Base64.encode(md5) }
+        if let md5 = object.md5 ?? (object.kind == .normal ? Hex.decode(object.eTag) : nil) {
+            headers["Content-MD5"] = Base64.encode(md5)
+        }
+        if object.kind == .appendable { headers["x-oss-next-append-position"] = String(object.size) }
         return headers
     }
 

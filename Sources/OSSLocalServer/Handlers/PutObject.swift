@@ -8,16 +8,19 @@ internal import OSSWire
 /// OSS document: PutObject.
 struct PutObject: OperationHandler {
     static let name = "PutObject"
+    static let access = Access.write
 
     private let request: Request
     private let service: Service
     private let headers: HTTPFields
+    private let callback: Callback?
 
     init(_ request: Request, _ service: Service) throws(ServiceError) {
         self.request = request
         self.service = service
         _ = try service.store.bucket(request.bucket)
         self.headers = try ObjectHeaders.given(request)
+        self.callback = try Callback(request, allowsRemote: service.configuration.allowsRemoteCallbacks)
         if let length = request.contentLength, length > Limits.maximumPartSize { throw ServiceError.entityTooLarge }
         if request.forbidsOverwrite, try service.store.object(bucket: request.bucket, key: try request.key()) != nil {
             throw ServiceError.fileAlreadyExists(ec: "0026-00000002")
@@ -33,6 +36,8 @@ struct PutObject: OperationHandler {
         let object = try self.service.store.storeObject(
             bucket: self.request.bucket, key: try self.request.key(), file: file, headers: self.headers,
             forbidsOverwrite: self.request.forbidsOverwrite, now: self.service.now())
-        return Reply(headers: ObjectHeaders.stored(eTag: object.eTag, crc64: object.crc64))
+        return CallbackPost.reply(
+            self.callback, self.request, object, isMultipart: false,
+            otherwise: Reply(headers: ObjectHeaders.stored(eTag: object.eTag, crc64: object.crc64)))
     }
 }

@@ -8,6 +8,7 @@ internal import OSSWire
 /// OSS document: UploadPart.
 struct UploadPart: OperationHandler {
     static let name = "UploadPart"
+    static let access = Access.write
 
     private let service: Service
     private let upload: StoredUpload

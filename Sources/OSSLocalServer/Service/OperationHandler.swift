@@ -23,6 +23,18 @@ enum ReceivedBody {
     case file(IncomingFile)
 }
 
+/// What an operation does, as access control lists see it.
+enum Access: Sendable {
+    /// What only the owner may do.
+    case owner
+    /// Looks at the bucket's list of objects.
+    case list
+    /// Reads an object.
+    case read
+    /// Writes or removes an object.
+    case write
+}
+
 /// One operation on one request.
 ///
 /// The initializer checks what the request line and the header fields tell, before the body is read; ``respond(to:)`` does
@@ -30,6 +42,9 @@ enum ReceivedBody {
 protocol OperationHandler {
     /// The operation's name as OSS documents it.
     static var name: String { get }
+
+    /// Who may ask for it.
+    static var access: Access { get }
 
     /// Takes a request that is authenticated.
     init(_ request: Request, _ service: Service) throws(ServiceError)
@@ -42,5 +57,7 @@ protocol OperationHandler {
 }
 
 extension OperationHandler {
+    static var access: Access { .owner }
+
     func planBody() throws(ServiceError) -> BodyPlan { .discard }
 }

@@ -15,41 +15,55 @@ enum Router {
     }
 
     private static func bucketOperation(_ request: Request) -> (any OperationHandler.Type)? {
-        switch request.method {
-        case "GET" where request.has("uploads"): ListMultipartUploads.self
-        case "GET" where request.query.value(of: "list-type") == "2": ListObjectsV2.self
-        case "GET" where self.hasSubresource(request): nil
-        case "GET": ListObjects.self
-        case "PUT" where !self.hasSubresource(request): PutBucket.self
-        case "DELETE" where !self.hasSubresource(request): DeleteBucket.self
+        let resource = self.subresource(request)
+        return switch (request.method, resource) {
+        case ("GET", "uploads"): ListMultipartUploads.self
+        case ("GET", "acl"): GetBucketACL.self
+        case ("GET", "bucketInfo"): GetBucketInfo.self
+        case ("GET", "location"): GetBucketLocation.self
+        case ("GET", "stat"): GetBucketStat.self
+        case ("GET", nil): request.query.value(of: "list-type") == "2" ? ListObjectsV2.self : ListObjects.self
+        case ("PUT", "acl"): PutBucketACL.self
+        case ("PUT", nil): PutBucket.self
+        case ("POST", "delete"): DeleteMultipleObjects.self
+        case ("DELETE", nil): DeleteBucket.self
         default: nil
         }
     }
 
     private static func objectOperation(_ request: Request) -> (any OperationHandler.Type)? {
-        switch request.method {
-        case "POST" where request.has("uploads"): InitiateMultipartUpload.self
-        case "POST" where request.has("uploadId"): CompleteMultipartUpload.self
-        case "PUT" where request.headers["x-oss-copy-source"] != nil: nil
-        case "PUT" where request.has("partNumber") || request.has("uploadId"): UploadPart.self
-        case "GET" where request.has("uploadId"): ListParts.self
-        case "DELETE" where request.has("uploadId"): AbortMultipartUpload.self
-        case "PUT" where !self.hasSubresource(request): PutObject.self
-        case "GET" where !self.hasSubresource(request): GetObject.self
-        case "HEAD": HeadObject.self
-        case "DELETE" where !self.hasSubresource(request): DeleteObject.self
+        let resource = self.subresource(request)
+        let isCopy = request.headers["x-oss-copy-source"] != nil
+        return switch (request.method, resource) {
+        case ("POST", "uploads"): InitiateMultipartUpload.self
+        case ("POST", "uploadId"): CompleteMultipartUpload.self
+        case ("POST", "append"): AppendObject.self
+        case ("PUT", "uploadId"), ("PUT", "partNumber"): isCopy ? UploadPartCopy.self : UploadPart.self
+        case ("PUT", "acl"): PutObjectACL.self
+        case ("PUT", "tagging"): PutObjectTagging.self
+        case ("PUT", nil): isCopy ? CopyObject.self : PutObject.self
+        case ("GET", "uploadId"): ListParts.self
+        case ("GET", "acl"): GetObjectACL.self
+        case ("GET", "tagging"): GetObjectTagging.self
+        case ("GET", "objectMeta"), ("HEAD", "objectMeta"): GetObjectMeta.self
+        case ("GET", nil): GetObject.self
+        case ("HEAD", nil): HeadObject.self
+        case ("DELETE", "uploadId"): AbortMultipartUpload.self
+        case ("DELETE", "tagging"): DeleteObjectTagging.self
+        case ("DELETE", nil): DeleteObject.self
         default: nil
         }
     }
 
-    /// Whether the query names a part of a bucket or object that has operations of its own.
-    private static func hasSubresource(_ request: Request) -> Bool {
-        request.query.contains { self.subresources.contains($0.name) }
+    /// The part of a bucket or object that the query names and that has operations of its own; nil for the whole.
+    private static func subresource(_ request: Request) -> String? {
+        self.subresources.first { request.has($0) }
     }
 
-    private static let subresources: Set<String> = [
-        "acl", "append", "bucketInfo", "cors", "delete", "encryption", "inventory", "lifecycle", "location", "logging",
-        "objectMeta", "policy", "referer", "replication", "restore", "stat", "symlink", "tagging", "versioning",
-        "versions", "website", "x-oss-process",
+    /// In the order in which they count where a query names several.
+    private static let subresources = [
+        "uploads", "uploadId", "partNumber", "acl", "append", "bucketInfo", "cors", "delete", "encryption", "inventory",
+        "lifecycle", "location", "logging", "objectMeta", "policy", "referer", "replication", "restore", "stat",
+        "symlink", "tagging", "versioning", "versions", "website", "x-oss-process",
     ]
 }

@@ -26,6 +26,28 @@ final class Service: Sendable {
         self.faults = OSSServer.Faults()
     }
 
+    /// Whether everybody may do what a request asks for.
+    ///
+    /// - Throws: `ServiceError` where there is no such bucket.
+    func isPublic(_ request: Request, _ access: Access) throws(ServiceError) -> Bool {
+        guard access != .owner, request.target.bucket != nil else { return false }
+        let bucket = try self.store.bucket(request.bucket)
+        var acl = bucket.acl
+        if access != .list, let key = request.target.key,
+            let object = try self.store.object(bucket: bucket.name, key: ObjectKey(key)), object.acl != .default
+        {
+            acl = object.acl
+        }
+        return access == .write ? acl.allowsWriting : acl.allowsReading
+    }
+
+    /// Ends the uploads that are older than the options allow.
+    func expireUploads() throws(ServiceError) {
+        guard let lifetime = self.configuration.uploadLifetime else { return }
+        let limit = self.now().milliseconds - lifetime.milliseconds
+        try self.store.expireUploads(begunBefore: Timestamp(milliseconds: limit))
+    }
+
     /// The server's time.
     func now() -> Timestamp { Self.now(configuration: self.configuration) }
 

@@ -37,6 +37,9 @@ struct ServiceError: Error, Sendable {
     }
 
     /// The document; HEAD carries it in a header.
+    ///
+    /// Documents here name no namespace, as some of the service's own do not: the official Python SDK v2 looks for elements
+    /// by their bare names.
     func document(requestID: String, host: String) -> [UInt8] {
         var writer = XMLWriter()
         writer.element("Error") { writer in
@@ -53,7 +56,8 @@ struct ServiceError: Error, Sendable {
 
 extension ServiceError {
     static func internalError(_ cause: Any) -> Self {
-        Self(500, "InternalError", "We encountered an internal error. Please try again. (\(cause))")
+        if let error = cause as? SystemError, error.isFullDisk { return self.insufficientStorage }
+        return Self(500, "InternalError", "We encountered an internal error. Please try again. (\(cause))")
     }
 
     static func invalidArgument(_ message: String, name: String? = nil, value: String? = nil, ec: String? = nil) -> Self
@@ -75,7 +79,14 @@ extension ServiceError {
         Self(404, "NoSuchKey", "The specified key does not exist.", ec: "0026-00000001", details: [("Key", key)])
     }
 
-    static func noSuchUpload(_ id: String, ec: String = "0042-00000203") -> Self {
+    /// Nothing more can be stored.
+    ///
+    /// OSS documents no code for a full store, so this is HTTP's own word for it (RFC 4918, section 11.5).
+    static var insufficientStorage: Self {
+        Self(507, "InsufficientStorage", "There is no room left to store what the request brings.")
+    }
+
+    static func noSuchUpload(_ id: String, ec: String? = nil) -> Self {
         Self(
             404, "NoSuchUpload",
             "The specified upload does not exist. The upload ID may be invalid, or the upload may have been aborted or"
@@ -83,7 +94,7 @@ extension ServiceError {
         )
     }
 
-    static func fileAlreadyExists(ec: String) -> Self {
+    static func fileAlreadyExists(ec: String? = nil) -> Self {
         Self(
             409, "FileAlreadyExists", "The object you specified already exists and can not be overwritten.", ec: ec)
     }
@@ -112,5 +123,18 @@ extension ServiceError {
             "A header or query you provided implies functionality that is not implemented: \(what)")
     }
 
-    static func accessDenied(_ message: String) -> Self { Self(403, "AccessDenied", message, ec: "0003-00000001") }
+    static func accessDenied(_ message: String) -> Self { Self(403, "AccessDenied", message) }
+
+    static func preconditionFailed(_ condition: String) -> Self {
+        Self(
+            412, "PreconditionFailed", "At least one of the pre-conditions you specified did not hold.",
+            details: [("Condition", condition)])
+    }
+
+    static func partNotSequential(_ number: Int) -> Self {
+        Self(
+            400, "PartNotSequential",
+            "For sequential multipart upload, you must upload or complete parts sequentially.",
+            details: [("PartNumber", String(number))])
+    }
 }

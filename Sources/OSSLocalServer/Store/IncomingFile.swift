@@ -23,6 +23,7 @@ final class IncomingFile {
     private let file: PosixFile
     private let path: String
     private let isDurable: Bool
+    private let room: Int64?
     private var size: Int64 = 0
     private var md5: MessageDigest?
     private var crc64 = CRC64()
@@ -30,7 +31,10 @@ final class IncomingFile {
     private(set) var summary: Summary?
 
     /// Makes the file.
-    init(folder: DataFolder, name: String, isDurable: Bool) throws(ServiceError) {
+    ///
+    /// - Parameter room: most bytes that it may come to; nil: no limit.
+    init(folder: DataFolder, name: String, isDurable: Bool, room: Int64?) throws(ServiceError) {
+        self.room = room
         self.folder = folder
         self.path = folder.path(of: name)
         self.isDurable = isDurable
@@ -47,6 +51,7 @@ final class IncomingFile {
 
     /// Writes the next bytes.
     func write(_ bytes: Span<UInt8>) throws(ServiceError) {
+        if let room, self.size + Int64(bytes.count) > room { throw ServiceError.insufficientStorage }
         do throws(DigestError) { try self.md5?.update(bytes) } catch { throw ServiceError.internalError(error) }
         self.crc64.update(bytes)
         do throws(SystemError) { try self.file.write(bytes, at: self.size) } catch {

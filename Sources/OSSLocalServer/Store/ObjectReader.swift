@@ -49,6 +49,40 @@ final class ObjectReader {
         return nil
     }
 
+    /// Hands over an object's bytes in order, piece by piece.
+    static func read(
+        _ object: StoredObject, range: Range<Int64>, _ body: (Span<UInt8>) throws(ServiceError) -> Void
+    ) throws(ServiceError) {
+        let reader = ObjectReader(object)
+        var position = range.lowerBound
+        var piece = [UInt8](repeating: 0, count: Int(min(Int64(range.count), 256 * 1024)))
+        while position < range.upperBound {
+            let count: Int
+            do throws(SystemError) {
+                guard let segment = try reader.segment(at: position) else {
+                    throw SystemError(call: "pread", path: object.folder.path, number: 5)
+                }
+                let wanted = min(segment.length, range.upperBound - position, Int64(piece.count))
+                count = try segment.file.read(at: segment.offset, into: &piece, count: Int(wanted))
+                guard count > 0 else { throw SystemError(call: "pread", path: segment.file.path, number: 5) }
+            } catch {
+                throw ServiceError.internalError(error)
+            }
+            try body(piece.span.extracting(0..<count))
+            position += Int64(count)
+        }
+    }
+
+    /// The MD5 of all bytes of an object.
+    static func md5(of object: StoredObject) throws(ServiceError) -> [UInt8] {
+        var digest: MessageDigest
+        do throws(DigestError) { digest = try MessageDigest(.md5) } catch { throw ServiceError.internalError(error) }
+        try self.read(object, range: 0..<object.size) { bytes throws(ServiceError) in
+            do throws(DigestError) { try digest.update(bytes) } catch { throw ServiceError.internalError(error) }
+        }
+        do throws(DigestError) { return try digest.finish() } catch { throw ServiceError.internalError(error) }
+    }
+
     /// All bytes of an object.
     static func bytes(of object: StoredObject) throws(SystemError) -> [UInt8] {
         let reader = ObjectReader(object)

@@ -34,13 +34,14 @@ extension Store {
         try ServiceError.wrapping { () throws(SystemError) in try Directory.create(folder.path) }
         // Unless the object is stored, nothing of the folder stays.
         folder.removeWhenUnused()
-        return try IncomingFile(folder: folder, name: "incoming", isDurable: self.isDurable)
+        return try IncomingFile(folder: folder, name: "incoming", isDurable: self.isDurable, room: self.room())
     }
 
     /// Begins to receive a part.
     func receivePart(of upload: StoredUpload) throws(ServiceError) -> IncomingFile {
         try IncomingFile(
-            folder: upload.folder, name: "incoming-" + Identifier.random(), isDurable: self.isDurable)
+            folder: upload.folder, name: "incoming-" + Identifier.random(), isDurable: self.isDurable,
+            room: self.room())
     }
 
     /// Makes an object of what was received.
@@ -63,8 +64,10 @@ extension Store {
         )
         file.folder.keep()
         do throws(ServiceError) {
-            _ = try self.publish(
-                object, in: bucket, forbidsOverwrite: forbidsOverwrite, ending: nil, ec: "0026-00000002")
+            _ = try self.publish(object, in: bucket) { current throws(ServiceError) in
+                if forbidsOverwrite, current != nil { throw ServiceError.fileAlreadyExists(ec: "0026-00000002") }
+                return true
+            }
         } catch {
             file.folder.removeWhenUnused()
             throw error
@@ -74,10 +77,14 @@ extension Store {
 
     /// Gives an object its place under its key, by one rename.
     ///
-    /// - Parameter end: the upload that the object comes of.
-    /// - Returns: false where that upload's parts have changed meanwhile; then nothing has happened.
+    /// - Parameters:
+    ///   - end: the upload that the object comes of.
+    ///   - check: looks at the object that is there, under the lock: refuses, or says with false that all has to be thought
+    ///     over.
+    /// - Returns: false where `check` said so or the upload's parts have changed meanwhile; then nothing has happened.
     func publish(
-        _ object: StoredObject, in bucket: Bucket, forbidsOverwrite: Bool, ending end: UploadEnd?, ec: String
+        _ object: StoredObject, in bucket: Bucket, ending end: UploadEnd? = nil,
+        check: (StoredObject?) throws(ServiceError) -> Bool
     ) throws(ServiceError) -> Bool {
         let temporary = bucket.temporaryPath + "/" + Identifier.random()
         let name: String
@@ -93,7 +100,10 @@ extension Store {
             isDone = try self.locked { state throws(ServiceError) in
                 guard state.buckets[bucket.name] != nil else { throw ServiceError.noSuchBucket(bucket.name) }
                 replaced = state.objects[bucket.name]?[object.key]
-                if forbidsOverwrite, replaced != nil { throw ServiceError.fileAlreadyExists(ec: ec) }
+                guard try check(replaced) else { return false }
+                // An upload's parts are counted already.
+                let added = end == nil ? object.size : 0
+                try self.checkCapacity(state, adding: added, replacing: replaced?.size ?? 0)
                 if let end {
                     guard let table = state.parts[end.id] else { throw ServiceError.noSuchUpload(end.id) }
                     guard table.generation == end.generation else { return false }
@@ -119,7 +129,8 @@ extension Store {
             return false
         }
         try self.synchronize(bucket.objectsPath)
-        replaced?.folder.removeWhenUnused()
+        // A changed object keeps its files.
+        if let replaced, replaced.folder !== object.folder { replaced.folder.removeWhenUnused() }
         return true
     }
 

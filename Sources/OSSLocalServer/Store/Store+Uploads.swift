@@ -41,7 +41,9 @@ extension Store {
     }
 
     /// An open upload of that bucket and key.
-    func upload(_ id: String, bucket: String, key: ObjectKey, ec: String) throws(ServiceError) -> StoredUpload {
+    func upload(
+        _ id: String, bucket: String, key: ObjectKey, ec: String? = nil
+    ) throws(ServiceError) -> StoredUpload {
         try self.locked { state throws(ServiceError) in
             guard state.buckets[bucket] != nil else { throw ServiceError.noSuchBucket(bucket) }
             guard let upload = state.uploads[id], upload.bucket == bucket, upload.key == key else {
@@ -70,6 +72,8 @@ extension Store {
                 throw ServiceError.noSuchUpload(upload.id, ec: "0017-00000244")
             }
             if upload.isSequential { try Self.checkSequence(number, state.parts[upload.id] ?? PartTable()) }
+            try self.checkCapacity(
+                state, adding: summary.size, replacing: state.parts[upload.id]?.parts[number]?.size ?? 0)
             let part = StoredPart(
                 number: number, size: summary.size, eTag: Hex.upper(summary.md5), crc64: summary.crc64, modified: now,
                 sequence: state.sequence
@@ -97,22 +101,22 @@ extension Store {
             )
         }
         guard number == table.parts.count + 1 else {
-            throw ServiceError(
-                400, "PartNotSequential",
-                "For sequential multipart upload, you must upload or complete parts sequentially.",
-                details: [("PartNumber", String(number))]
-            )
+            throw ServiceError.partNotSequential(number)
         }
     }
 
     /// Makes an object of an upload's parts, at once for all to see.
     ///
-    /// - Parameter choose: picks the parts, or refuses.
+    /// - Parameters:
+    ///   - acl: who may use the object, where Complete says so.
+    ///   - choose: picks the parts, or refuses.
     func completeUpload(
-        _ upload: StoredUpload, forbidsOverwrite: Bool, now: Timestamp,
+        _ upload: StoredUpload, forbidsOverwrite: Bool, acl: String?, now: Timestamp,
         choose: (PartTable) throws(ServiceError) -> [StoredPart]
     ) throws(ServiceError) -> StoredObject {
         let bucket = try self.bucket(upload.bucket)
+        var headers = upload.headers
+        if let acl { headers["x-oss-object-acl"] = acl }
         // The document is written without the lock; where a part changed meanwhile, it is written anew.
         while true {
             let table = try self.parts(of: upload)
@@ -121,15 +125,18 @@ extension Store {
             do throws(DigestError) { eTag = try MultipartETag.of(partETags: parts.map(\.eTag)) } catch {
                 throw ServiceError.internalError(error)
             }
-            let object = StoredObject(
-                key: upload.key, kind: .multipart, eTag: eTag, modified: now, headers: upload.headers,
-                folder: upload.folder, parts: parts
+            var object = StoredObject(
+                key: upload.key, kind: .multipart, eTag: eTag, modified: now, headers: headers, folder: upload.folder,
+                parts: parts
             )
+            // Parts that came in order are known to make a digest of the whole.
+            if upload.isSequential { object.md5 = try ObjectReader.md5(of: object) }
             let end = UploadEnd(id: upload.id, generation: table.generation)
-            guard
-                try self.publish(
-                    object, in: bucket, forbidsOverwrite: forbidsOverwrite, ending: end, ec: "0042-00000214")
-            else { continue }
+            let isDone = try self.publish(object, in: bucket, ending: end) { current throws(ServiceError) in
+                if forbidsOverwrite, current != nil { throw ServiceError.fileAlreadyExists(ec: "0042-00000214") }
+                return true
+            }
+            guard isDone else { continue }
             try self.clearAway(upload, table, keeping: object)
             return object
         }
@@ -149,7 +156,7 @@ extension Store {
 
     /// Ends an upload and removes its parts.
     func abortUpload(_ id: String, bucket: String, key: ObjectKey) throws(ServiceError) {
-        let upload = try self.upload(id, bucket: bucket, key: key, ec: "0042-00000002")
+        let upload = try self.upload(id, bucket: bucket, key: key)
         try self.endUpload(upload)
     }
 
@@ -165,6 +172,15 @@ extension Store {
         }
         try self.synchronize(upload.folder.path)
         upload.folder.removeWhenUnused()
+    }
+
+    /// Ends the uploads that were begun before a moment, as a lifecycle rule does.
+    func expireUploads(begunBefore limit: Timestamp) throws(ServiceError) {
+        let stale = self.state.withLock { $0.uploads.values.filter { $0.initiated < limit }.map(\.id) }
+        for id in stale {
+            // Whoever was faster has done what was wanted.
+            do throws(ServiceError) { _ = try self.expireUpload(id) } catch  where error.code == "NoSuchUpload" {}
+        }
     }
 
     // MARK: For tests

@@ -17,17 +17,6 @@ internal import SystemIO
 ///
 /// All state is kept in memory too; files are read at the start and for the bytes of objects. Every call may block.
 final class Store: Sendable {
-    /// One bucket.
-    struct Bucket: Sendable {
-        var name: String
-        var path: String
-        var created: Timestamp
-
-        var objectsPath: String { self.path + "/objects" }
-        var dataPath: String { self.path + "/data" }
-        var temporaryPath: String { self.path + "/temporary" }
-    }
-
     /// What the lock protects.
     struct State {
         var buckets: [String: Bucket] = [:]
@@ -38,12 +27,20 @@ final class Store: Sendable {
         /// By the upload's ID; apart from the uploads, for whoever holds an upload must not make the table be copied.
         var parts: [String: PartTable] = [:]
         var sequence: UInt64 = 1
+
+        /// Bytes of all objects and parts.
+        var storedBytes: Int64 {
+            self.objects.values.reduce(0) { $0 + $1.values.reduce(0) { $0 + $1.size } }
+                + self.parts.values.reduce(0) { $0 + $1.parts.values.reduce(0) { $0 + $1.size } }
+        }
     }
 
     /// The folder.
     let path: String
     /// Whether content is synced before it is acknowledged.
     let isDurable: Bool
+    /// Most bytes that all objects and parts may have together; nil: no limit.
+    let capacity: Int64?
     let state: Mutex<State>
     // Holds the folder's lock.
     private let lockFile: PosixFile
@@ -53,8 +50,9 @@ final class Store: Sendable {
     /// Opens a folder, making it where it is missing, and reads what is there.
     ///
     /// - Throws: `OSSServer.Error` where the folder is somebody else's or in use; `SystemError`.
-    init(path: String, isDurable: Bool) throws {
+    init(path: String, isDurable: Bool, capacity: Int64? = nil) throws {
         self.path = path
+        self.capacity = capacity
         self.isDurable = isDurable
         try Directory.create(path)
         let isOurs = try Self.isMarked(path)
@@ -77,70 +75,15 @@ final class Store: Sendable {
     /// Removes the folder and all that is in it.
     func removeAll() throws(SystemError) { try DataFolder.removeTree(self.path) }
 
+    /// Lets another server have the folder; nothing may be done with it afterwards.
+    func release() { self.lockFile.unlock() }
+
     private static func isMarked(_ path: String) throws(SystemError) -> Bool {
         do throws(SystemError) {
             return try StoreDocument.read(path + "/format", kind: self.format) != nil
         } catch  where error.isMissingFile {
             return false
         }
-    }
-
-    // MARK: Buckets
-
-    /// The buckets by name.
-    func buckets() -> [Bucket] {
-        self.state.withLock { Array($0.buckets.values) }.sorted { $0.name < $1.name }
-    }
-
-    /// Makes a bucket; false where it is there.
-    func createBucket(_ name: String, now: Timestamp) throws(ServiceError) -> Bool {
-        if self.state.withLock({ $0.buckets[name] != nil }) { return false }
-        let bucket = Bucket(name: name, path: self.path + "/buckets/" + name, created: now)
-        let new = self.path + "/new-" + Identifier.random()
-        try ServiceError.wrapping { () throws(SystemError) in
-            for folder in ["objects", "data", "temporary"] { try Directory.create(new + "/" + folder) }
-            var document = StoreDocument(kind: StoreLoader.bucketKind)
-            document.add("created", String(now.milliseconds))
-            try document.write(temporary: new + "/bucket", isDurable: self.isDurable)
-        }
-        return try self.locked { state throws(ServiceError) in
-            guard state.buckets[name] == nil else { return false }
-            try ServiceError.wrapping { () throws(SystemError) in
-                try Directory.rename(new, to: bucket.path)
-                if self.isDurable { try Directory.synchronize(self.path + "/buckets") }
-            }
-            state.buckets[name] = bucket
-            return true
-        }
-    }
-
-    /// Removes an empty bucket.
-    func deleteBucket(_ name: String) throws(ServiceError) {
-        let removed = self.path + "/removed-" + Identifier.random()
-        try self.locked { state throws(ServiceError) in
-            guard let bucket = state.buckets[name] else { throw ServiceError.noSuchBucket(name) }
-            guard state.objects[name]?.isEmpty ?? true, !state.uploads.values.contains(where: { $0.bucket == name })
-            else {
-                throw ServiceError(
-                    409, "BucketNotEmpty",
-                    "The bucket has objects or open uploads. Please delete them first.",
-                    details: [("BucketName", name)])
-            }
-            try ServiceError.wrapping { () throws(SystemError) in
-                try Directory.rename(bucket.path, to: removed)
-                if self.isDurable { try Directory.synchronize(self.path + "/buckets") }
-            }
-            state.buckets[name] = nil
-            state.objects[name] = nil
-        }
-        // What is left is removed at the next start.
-        try? DataFolder.removeTree(removed)
-    }
-
-    /// A bucket that is there.
-    func bucket(_ name: String) throws(ServiceError) -> Bucket {
-        guard let bucket = self.state.withLock({ $0.buckets[name] }) else { throw ServiceError.noSuchBucket(name) }
-        return bucket
     }
 
     // MARK: Within the room
@@ -156,6 +99,19 @@ final class Store: Sendable {
         }
         guard let value else { throw failure ?? ServiceError.internalError("no result") }
         return value
+    }
+
+    /// Refuses more bytes than there is room for.
+    ///
+    /// - Parameter replacing: bytes that go in exchange.
+    func checkCapacity(_ state: State, adding bytes: Int64, replacing: Int64) throws(ServiceError) {
+        guard let capacity = self.capacity, state.storedBytes - replacing + bytes > capacity else { return }
+        throw ServiceError.insufficientStorage
+    }
+
+    /// Most bytes that a file may come to that begins to be received now; nil: no limit.
+    func room() -> Int64? {
+        self.capacity.map { capacity in max(0, capacity - self.state.withLock { $0.storedBytes }) }
     }
 
     /// Syncs a folder's entries where content has to be durable.

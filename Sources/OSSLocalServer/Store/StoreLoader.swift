@@ -9,9 +9,6 @@ struct StoreLoader {
     /// The store's folder.
     let path: String
 
-    /// First line of a bucket's document.
-    static let bucketKind = "oss-local-server bucket 1"
-
     /// Everything that is in the folder.
     func load() throws -> Store.State {
         var state = Store.State()
@@ -20,10 +17,9 @@ struct StoreLoader {
         }
         for name in try Directory.names(in: self.path + "/buckets") {
             let path = self.path + "/buckets/" + name
-            guard let document = try StoreDocument.read(path + "/bucket", kind: Self.bucketKind),
-                let created = document["created"].flatMap({ Int64($0) })
+            guard let document = try StoreDocument.read(path + "/bucket", kind: Bucket.documentKind),
+                let bucket = Bucket(document, name: name, path: path)
             else { throw OSSServer.Error("\(path)/bucket is damaged; restore the folder or name another one") }
-            let bucket = Store.Bucket(name: name, path: path, created: Timestamp(milliseconds: created))
             let objects = try self.loadObjects(of: bucket)
             try self.loadUploads(of: bucket, objects: objects.values, into: &state)
             state.buckets[name] = bucket
@@ -32,7 +28,7 @@ struct StoreLoader {
         return state
     }
 
-    private func loadObjects(of bucket: Store.Bucket) throws -> [ObjectKey: StoredObject] {
+    private func loadObjects(of bucket: Bucket) throws -> [ObjectKey: StoredObject] {
         var objects: [ObjectKey: StoredObject] = [:]
         for name in try Directory.names(in: bucket.temporaryPath) {
             try Directory.removeFile(bucket.temporaryPath + "/" + name)
@@ -48,7 +44,7 @@ struct StoreLoader {
     }
 
     private func loadUploads(
-        of bucket: Store.Bucket, objects: some Sequence<StoredObject>, into state: inout Store.State
+        of bucket: Bucket, objects: some Sequence<StoredObject>, into state: inout Store.State
     ) throws {
         var wanted: [String: Set<String>] = [:]
         for object in objects { wanted[object.folder.name] = Set(object.parts.map(\.fileName)) }

@@ -30,6 +30,8 @@ struct StoredObject: Sendable {
     var folder: DataFolder
     /// The files, in order.
     var parts: [StoredPart]
+    /// The MD5 of all bytes, where it is known and the ETag is not it.
+    var md5: [UInt8]?
 
     /// First line of an object's document.
     static let documentKind = "oss-local-server object 1"
@@ -44,6 +46,7 @@ struct StoredObject: Sendable {
         document.add("crc64", String(self.crc64))
         document.add("modified", String(self.modified.milliseconds))
         document.add(self.headers)
+        if let md5 { document.add("md5", Hex.lower(md5)) }
         document.add("folder", self.folder.name)
         for part in self.parts { document.add("part", part.fileName) }
         return document
@@ -52,8 +55,9 @@ struct StoredObject: Sendable {
     /// Makes an object of its bytes' parts.
     init(
         key: ObjectKey, kind: Kind, eTag: String, modified: Timestamp, headers: HTTPFields, folder: DataFolder,
-        parts: [StoredPart]
+        parts: [StoredPart], md5: [UInt8]? = nil
     ) {
+        self.md5 = md5
         self.key = key
         self.kind = kind
         self.size = parts.reduce(0) { $0 + $1.size }
@@ -82,6 +86,19 @@ struct StoredObject: Sendable {
         self.crc64 = crc64
         self.modified = Timestamp(milliseconds: modified)
         self.headers = document.headers
+        self.md5 = document["md5"].flatMap { Hex.decode($0) }
         self.folder = DataFolder(name: folder, in: dataPath)
+    }
+
+    /// What it is stored as.
+    var storageClass: String { self.headers["x-oss-storage-class"] ?? "Standard" }
+
+    /// Who may use it.
+    var acl: AccessControl { self.headers["x-oss-object-acl"].flatMap(AccessControl.init(rawValue:)) ?? .default }
+
+    /// Whether it is the same object still, changed in nothing.
+    func isSame(as other: StoredObject?) -> Bool {
+        guard let other else { return false }
+        return self.folder === other.folder && self.parts == other.parts && self.headers == other.headers
     }
 }

@@ -56,6 +56,20 @@ package enum SignatureV1 {
             "OSS \(accessKeyID):\(try self.signature(ofStringToSign: text, secret: secret))"
     }
 
+    /// Adds the parameters of a presigned URL to the query, the signature among them.
+    ///
+    /// - Parameter expires: the moment from which on the URL is no longer good.
+    package static func presign(
+        _ request: inout SignableRequest, accessKeyID: String, secret: String, securityToken: String?,
+        expires: Timestamp
+    ) throws(DigestError) {
+        if let securityToken { request.query.append(QueryItem("security-token", securityToken)) }
+        let text = self.stringToSign(request, date: String(expires.seconds))
+        request.query.append(QueryItem("OSSAccessKeyId", accessKeyID))
+        request.query.append(QueryItem("Expires", String(expires.seconds)))
+        request.query.append(QueryItem("Signature", try self.signature(ofStringToSign: text, secret: secret)))
+    }
+
     /// The parameters that are signed.
     ///
     /// *Source:* OSS document, the list of sub-resources. *Applies to:* signature V1.

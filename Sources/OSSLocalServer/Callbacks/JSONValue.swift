@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: swift-oss-multipart authors
+
+internal import FoundationEssentials
+
+/// A JSON document of any shape.
+enum JSONValue: Sendable, Equatable {
+    case null
+    case truth(Bool)
+    case number(Double)
+    case text(String)
+    case list([JSONValue])
+    case object([String: JSONValue])
+
+    /// Reads a document; nil where it is none.
+    init?(_ bytes: [UInt8]) {
+        // What is wrong with it is told by the callers in their own words.
+        guard let value = try? JSONDecoder().decode(Self.self, from: Data(bytes)) else { return nil }
+        self = value
+    }
+
+    /// The text as a JSON document writes it, in quotes.
+    static func quoted(_ text: String) -> String {
+        var quoted = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": quoted += "\\\""
+            case "\\": quoted += "\\\\"
+            case "\u{0}"..."\u{1F}":
+                let digits = String(scalar.value, radix: 16)
+                quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: quoted.unicodeScalars.append(scalar)
+            }
+        }
+        return quoted + "\""
+    }
+
+    /// The text; nil where it is none.
+    var text: String? { if case .text(let text) = self { text } else { nil } }
+
+    /// The whole number; nil where it is none.
+    var integer: Int? { if case .number(let number) = self { Int(exactly: number) } else { nil } }
+
+    /// The members by name; nil where it is no object.
+    var members: [String: JSONValue]? { if case .object(let members) = self { members } else { nil } }
+}
+
+extension JSONValue: Decodable {
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if container.decodeNil() {
+            self = .null
+        } else if let truth = try? container.decode(Bool.self) {
+            // Each kind is tried in turn: that it is not this one is no failure.
+            self = .truth(truth)
+        } else if let number = try? container.decode(Double.self) {
+            self = .number(number)
+        } else if let text = try? container.decode(String.self) {
+            self = .text(text)
+        } else if let list = try? container.decode([JSONValue].self) {
+            self = .list(list)
+        } else {
+            self = .object(try container.decode([String: JSONValue].self))
+        }
+    }
+}
