@@ -34,7 +34,7 @@ finish() {
 trap finish EXIT
 trap 'exit 1' INT TERM HUP
 
-"$bin/oss-local-server" --dir "$scratch/data" --no-sync \
+"$bin/oss-local-server" --dir "$scratch/data" --no-sync --account "sts-id:sts-secret:sts/token+with=signs" \
     --request-log "$scratch/requests.jsonl" >"$scratch/server.out" 2>"$scratch/server.err" &
 server=$!
 for _ in $(seq 300); do
@@ -50,7 +50,8 @@ if [ -z "$endpoint" ]; then
 fi
 
 status=0
-OSS_ENDPOINT=$endpoint OSS_SCRATCH=$scratch PYTHONDONTWRITEBYTECODE=1 PYTHONWARNINGS=ignore \
+OSS_ENDPOINT=$endpoint OSS_SCRATCH=$scratch OSS_BIN=$bin \
+    PYTHONDONTWRITEBYTECODE=1 PYTHONWARNINGS=ignore \
     "$work/venv/bin/python" "$here/main.py" || status=$?
 if ! kill -0 "$server" 2>/dev/null; then
     echo "oss-local-server ended before it was told to:" >&2

@@ -4,13 +4,16 @@
 """The official SDK `alibabacloud-oss-v2`, operation by operation."""
 
 import base64
+import datetime
 import hashlib
 import os
 import tempfile
+import time
 
 import alibabacloud_oss_v2 as oss
+import requests
 
-from support import BUCKET, ENDPOINT, KEY_ID, KEYS, REGION, SECRET, check
+from support import BUCKET, ENDPOINT, KEY_ID, KEYS, REGION, SECRET, STS, check
 
 
 def client(version="v4", key_id=KEY_ID, secret=SECRET, token=None, **options):
@@ -151,15 +154,233 @@ def uploader(c, _):
     c.delete_object(oss.DeleteObjectRequest(bucket=BUCKET, key="uploader.bin"))
 
 
+def changes(c, _):
+    """Copy, append, tags, access control, conditions, multi-delete."""
+    source, data = KEYS[3], os.urandom(300_000)
+    put = c.put_object(oss.PutObjectRequest(
+        bucket=BUCKET, key=source, body=data, content_type="text/x", metadata={"a": "1"}, tagging="k=v&k%202=v%202"))
+    copy = c.copy_object(oss.CopyObjectRequest(bucket=BUCKET, key="copy \u6587", source_key=source))
+    check("copy", (copy.status_code, copy.etag, copy.hash_crc64), (200, put.etag, put.hash_crc64))
+    head = c.head_object(oss.HeadObjectRequest(bucket=BUCKET, key="copy \u6587"))
+    check("head of the copy", (head.content_type, head.metadata.get("a"), head.tagging_count, head.content_length),
+          ("text/x", "1", 2, len(data)))
+    replaced = oss.CopyObjectRequest(
+        bucket=BUCKET, key="copy \u6587", source_bucket=BUCKET, source_key=source, metadata_directive="REPLACE",
+        metadata={"b": "2"}, content_type="text/y", tagging_directive="Replace", tagging="n=w")
+    check("copy with other fields", c.copy_object(replaced).status_code, 200)
+    head = c.head_object(oss.HeadObjectRequest(bucket=BUCKET, key="copy \u6587"))
+    check("head of it", (head.content_type, dict(head.metadata), head.tagging_count), ("text/y", {"b": "2"}, 1))
+    check("bytes of it", c.get_object(oss.GetObjectRequest(bucket=BUCKET, key="copy \u6587")).body.read() == data, True)
+    check("copy if", error_of(lambda: c.copy_object(oss.CopyObjectRequest(
+        bucket=BUCKET, key="x", source_key=source, if_match='"wrong"'))), (412, "PreconditionFailed"))
+    check("copy of nothing", error_of(lambda: c.copy_object(oss.CopyObjectRequest(
+        bucket=BUCKET, key="x", source_key="nothing"))), (404, "NoSuchKey"))
+
+    upload = c.initiate_multipart_upload(oss.InitiateMultipartUploadRequest(bucket=BUCKET, key="parts")).upload_id
+    etags = []
+    for number, (first, last) in enumerate([(0, 149_999), (150_000, 299_999)], 1):
+        part = c.upload_part_copy(oss.UploadPartCopyRequest(
+            bucket=BUCKET, key="parts", upload_id=upload, part_number=number, source_bucket=BUCKET, source_key=source,
+            source_range=f"bytes={first}-{last}"))
+        check(f"part copy {number}", (part.etag, part.headers.get("Content-Range")),
+              ('"' + hashlib.md5(data[first:last + 1]).hexdigest().upper() + '"', f"bytes {first}-{last}/{len(data)}"))
+        etags.append(part.etag)
+    done = c.complete_multipart_upload(oss.CompleteMultipartUploadRequest(
+        bucket=BUCKET, key="parts", upload_id=upload, complete_all="yes"))
+    check("complete of all", (done.status_code, done.hash_crc64), (200, put.hash_crc64))
+    big = c.copier().copy(oss.CopyObjectRequest(bucket=BUCKET, key="copier", source_key="parts"))
+    check("copier", big.status_code, 200)
+
+    first = c.append_object(oss.AppendObjectRequest(bucket=BUCKET, key="log", position=0, body=b"hello ", metadata={"a": "1"}))
+    second = c.append_object(oss.AppendObjectRequest(bucket=BUCKET, key="log", position=first.next_position, body=b"world"))
+    check("append", (first.next_position, second.next_position), (6, 11))
+    check("append elsewhere", error_of(lambda: c.append_object(oss.AppendObjectRequest(
+        bucket=BUCKET, key="log", position=3, body=b"x"))), (409, "PositionNotEqualToLength"))
+    check("append to another kind", error_of(lambda: c.append_object(oss.AppendObjectRequest(
+        bucket=BUCKET, key="parts", position=0, body=b"x"))), (409, "ObjectNotAppendable"))
+    got = c.get_object(oss.GetObjectRequest(bucket=BUCKET, key="log"))
+    check("what was appended", (got.body.read(), got.object_type, got.next_append_position
+                                if hasattr(got, "next_append_position") else 11), (b"hello world", "Appendable", 11))
+    with c.append_file(BUCKET, "file") as file:
+        file.write(b"one ")
+        file.write(b"two")
+    check("append_file", c.get_object(oss.GetObjectRequest(bucket=BUCKET, key="file")).body.read(), b"one two")
+
+    tags = oss.Tagging(tag_set=oss.TagSet(tags=[oss.Tag(key="colour", value="red & blue"), oss.Tag(key="n", value="1")]))
+    check("put tags", c.put_object_tagging(oss.PutObjectTaggingRequest(
+        bucket=BUCKET, key=source, tagging=tags)).status_code, 200)
+    found = c.get_object_tagging(oss.GetObjectTaggingRequest(bucket=BUCKET, key=source))
+    check("get tags", {tag.key: tag.value for tag in found.tag_set.tags}, {"colour": "red & blue", "n": "1"})
+    check("delete tags", c.delete_object_tagging(oss.DeleteObjectTaggingRequest(
+        bucket=BUCKET, key=source)).status_code, 204)
+    found = c.get_object_tagging(oss.GetObjectTaggingRequest(bucket=BUCKET, key=source))
+    check("no tags", (found.tag_set.tags if found.tag_set else None) or [], [])
+
+    url = f"{ENDPOINT}/{BUCKET}/log"
+    check("private", requests.get(url, timeout=20).status_code, 403)
+    check("default acl", c.get_object_acl(oss.GetObjectAclRequest(bucket=BUCKET, key="log")).acl, "default")
+    c.put_object_acl(oss.PutObjectAclRequest(bucket=BUCKET, key="log", acl="public-read"))
+    check("object acl", c.get_object_acl(oss.GetObjectAclRequest(bucket=BUCKET, key="log")).acl, "public-read")
+    check("public", requests.get(url, timeout=20).content, b"hello world")
+    check("public, but not to write", requests.put(url, data=b"x", timeout=20).status_code, 403)
+
+    meta = c.get_object_meta(oss.GetObjectMetaRequest(bucket=BUCKET, key=source))
+    check("meta", (meta.content_length, meta.etag, meta.hash_crc64), (len(data), put.etag, put.hash_crc64))
+    check("if match", error_of(lambda: c.get_object(oss.GetObjectRequest(
+        bucket=BUCKET, key=source, if_match='"wrong"'))), (412, "PreconditionFailed"))
+    check("if none match", error_of(lambda: c.head_object(oss.HeadObjectRequest(
+        bucket=BUCKET, key=source, if_none_match=put.etag)))[0], 304)
+    behind = len(data) + 1000
+    whole = c.get_object(oss.GetObjectRequest(bucket=BUCKET, key=source, range_header=f"bytes=299000-{behind}"))
+    check("range behind the end", (whole.status_code, len(whole.body.read())), (200, len(data)))
+    cut = c.get_object(oss.GetObjectRequest(
+        bucket=BUCKET, key=source, range_header=f"bytes=299000-{behind}", range_behavior="standard"))
+    check("the same, standard", (cut.status_code, cut.body.read() == data[299000:]), (206, True))
+    check("no range", error_of(lambda: c.get_object(oss.GetObjectRequest(
+        bucket=BUCKET, key=source, range_header=f"bytes={behind}-", range_behavior="standard"))), (416, "InvalidRange"))
+
+    everything = [entry.key for entry in c.list_objects_v2(oss.ListObjectsV2Request(bucket=BUCKET)).contents]
+    deleted = c.delete_multiple_objects(oss.DeleteMultipleObjectsRequest(
+        bucket=BUCKET, encoding_type="url", objects=[oss.DeleteObject(key=key) for key in everything]))
+    check("multi-delete", sorted(entry.key for entry in deleted.deleted_objects), sorted(everything))
+    check("nothing left", c.list_objects_v2(oss.ListObjectsV2Request(bucket=BUCKET)).contents or [], [])
+
+
+def listing(c, _):
+    """Prefixes, delimiters, markers, tokens."""
+    keys = ["a/1", "a/2", "a/b/3", "b/4", "c 5", "c+6", "\u6587"]
+    for key in keys:
+        c.put_object(oss.PutObjectRequest(bucket=BUCKET, key=key, body=b""))
+    page = c.list_objects_v2(oss.ListObjectsV2Request(bucket=BUCKET, prefix="a/", delimiter="/", fetch_owner=True))
+    check("prefix and delimiter", ([entry.key for entry in page.contents], [e.prefix for e in page.common_prefixes]),
+          (["a/1", "a/2"], ["a/b/"]))
+    page = c.list_objects_v2(oss.ListObjectsV2Request(bucket=BUCKET, start_after="c 5"))
+    check("start after", [entry.key for entry in page.contents], ["c+6", "\u6587"])
+    found, token = [], None
+    while True:
+        page = c.list_objects_v2(oss.ListObjectsV2Request(
+            bucket=BUCKET, max_keys=2, delimiter="/", continuation_token=token))
+        found += [entry.key for entry in page.contents or []] + [e.prefix for e in page.common_prefixes or []]
+        if not page.is_truncated:
+            break
+        token = page.next_continuation_token
+    check("pages", found, ["a/", "b/", "c 5", "c+6", "\u6587"])
+    page = c.list_objects(oss.ListObjectsRequest(bucket=BUCKET, marker="b/", max_keys=2))
+    check("version 1", ([entry.key for entry in page.contents], page.is_truncated, page.next_marker),
+          (["b/4", "c 5"], True, "c 5"))
+    for key in keys:
+        c.delete_object(oss.DeleteObjectRequest(bucket=BUCKET, key=key))
+
+
+def buckets(c, version):
+    """Making, looking at, and removing a bucket."""
+    name = "interop-of-" + version
+    check("put", c.put_bucket(oss.PutBucketRequest(
+        bucket=name, acl="public-read",
+        create_bucket_configuration=oss.CreateBucketConfiguration(storage_class="IA"))).status_code, 200)
+    info = c.get_bucket_info(oss.GetBucketInfoRequest(bucket=name)).bucket_info
+    check("info", (info.name, info.location, info.storage_class, info.acl),
+          (name, "oss-" + REGION, "IA", "public-read"))
+    check("location", c.get_bucket_location(oss.GetBucketLocationRequest(bucket=name)).location, "oss-" + REGION)
+    check("acl", c.get_bucket_acl(oss.GetBucketAclRequest(bucket=name)).acl, "public-read")
+    c.put_object(oss.PutObjectRequest(bucket=name, key="k", body=b"12345"))
+    check("public read", requests.get(f"{ENDPOINT}/{name}/k", timeout=20).content, b"12345")
+    check("public list", requests.get(f"{ENDPOINT}/{name}/", timeout=20).status_code, 200)
+    c.put_bucket_acl(oss.PutBucketAclRequest(bucket=name, acl="private"))
+    check("acl afterwards", c.get_bucket_acl(oss.GetBucketAclRequest(bucket=name)).acl, "private")
+    check("private read", requests.get(f"{ENDPOINT}/{name}/k", timeout=20).status_code, 403)
+    stat = c.get_bucket_stat(oss.GetBucketStatRequest(bucket=name))
+    check("stat", (stat.storage, stat.object_count, stat.multi_part_upload_count), (5, 1, 0))
+    check("exists", (c.is_bucket_exist(name), c.is_bucket_exist("interop-of-nobody")), (True, False))
+    check("not empty", error_of(lambda: c.delete_bucket(oss.DeleteBucketRequest(bucket=name))), (409, "BucketNotEmpty"))
+    c.delete_object(oss.DeleteObjectRequest(bucket=name, key="k"))
+    check("delete", c.delete_bucket(oss.DeleteBucketRequest(bucket=name)).status_code, 204)
+
+
+def presigned(version, token=None):
+    """Presigned URLs, used by a program that has no SDK."""
+    key_id, secret = (STS[0], STS[1]) if token else (KEY_ID, SECRET)
+    c = client(version, key_id, secret, token)
+    minute = datetime.timedelta(minutes=1)
+    for key in KEYS:
+        data = ("presigned " + key).encode()
+        put = c.presign(oss.PutObjectRequest(
+            bucket=BUCKET, key=key, content_type="text/x", metadata={"a": "1"}), expires=minute)
+        check(f"put {key}", requests.request(put.method, put.url, headers=put.signed_headers, data=data,
+                                             timeout=20).status_code, 200)
+        get = c.presign(oss.GetObjectRequest(bucket=BUCKET, key=key), expires=minute)
+        got = requests.request(get.method, get.url, headers=get.signed_headers, timeout=20)
+        check(f"get {key}", (got.content, got.headers.get("x-oss-meta-a")), (data, "1"))
+        head = c.presign(oss.HeadObjectRequest(bucket=BUCKET, key=key), expires=minute)
+        check(f"head {key}", requests.request(head.method, head.url, headers=head.signed_headers,
+                                              timeout=20).headers.get("Content-Length"), str(len(data)))
+        check(f"other method {key}", requests.delete(get.url, timeout=20).status_code, 403)
+        signed = client(version)
+        signed.delete_object(oss.DeleteObjectRequest(bucket=BUCKET, key=key))
+    initiate = c.presign(oss.InitiateMultipartUploadRequest(bucket=BUCKET, key="multi part"), expires=minute)
+    reply = requests.request(initiate.method, initiate.url, headers=initiate.signed_headers, timeout=20)
+    check("initiate", reply.status_code, 200)
+    upload_id = reply.text.split("<UploadId>")[1].split("</UploadId>")[0]
+    part = c.presign(oss.UploadPartRequest(
+        bucket=BUCKET, key="multi part", upload_id=upload_id, part_number=1), expires=minute)
+    reply = requests.request(part.method, part.url, headers=part.signed_headers, data=b"data", timeout=20)
+    check("part", reply.status_code, 200)
+    complete = c.presign(oss.CompleteMultipartUploadRequest(
+        bucket=BUCKET, key="multi part", upload_id=upload_id), expires=minute)
+    body = f"<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>{reply.headers['ETag']}</ETag></Part>" \
+        "</CompleteMultipartUpload>"
+    check("complete", requests.request(complete.method, complete.url, headers=complete.signed_headers, data=body,
+                                       timeout=20).status_code, 200)
+    client(version).delete_object(oss.DeleteObjectRequest(bucket=BUCKET, key="multi part"))
+    late = c.presign(oss.GetObjectRequest(bucket=BUCKET, key="k"), expires=datetime.timedelta(milliseconds=1500))
+    # The whole seconds of a URL's life have to pass.
+    time.sleep(2)
+    reply = requests.get(late.url, headers=late.signed_headers, timeout=20)
+    check("expired", (reply.status_code, "Request has expired." in reply.text), (403, True))
+    reply = requests.get(get.url + "&more=1" if version == "v4" else get.url.replace("Expires=", "Expires=9"), timeout=20)
+    check("changed", (reply.status_code, "SignatureDoesNotMatch" in reply.text), (403, True))
+
+
+def tokens(version):
+    """Temporary credentials."""
+    def status(token, key_id=STS[0], secret=STS[1]):
+        c = client(version, key_id, secret, token)
+        return error_of(lambda: c.put_object(oss.PutObjectRequest(bucket=BUCKET, key="token", body=b"x")).status_code)
+
+    check("token", status(STS[2]), 200)
+    check("wrong token", status("wrong"), (403, "InvalidSecurityToken"))
+    check("no token", status(None), (403, "InvalidAccessKeyId"))
+    check("token of another key", status(STS[2], KEY_ID, SECRET), (403, "SecurityTokenNotSupported"))
+    client(version).delete_object(oss.DeleteObjectRequest(bucket=BUCKET, key="token"))
+
+
 def refusals():
-    head = oss.ListObjectsV2Request(bucket=BUCKET)
+    """The errors that the SDK has to tell apart."""
+    listed = oss.ListObjectsV2Request(bucket=BUCKET)
     for version in ("v4", "v1"):
+        c = client(version)
         check(f"wrong secret {version}", error_of(lambda: client(
-            version, secret="wrong").list_objects_v2(head)), (403, "SignatureDoesNotMatch"))
+            version, secret="wrong").list_objects_v2(listed)), (403, "SignatureDoesNotMatch"))
         check(f"wrong id {version}", error_of(lambda: client(
-            version, key_id="nobody").list_objects_v2(head)), (403, "InvalidAccessKeyId"))
-    check("no bucket", error_of(lambda: client().list_objects_v2(
-        oss.ListObjectsV2Request(bucket="no-such-bucket"))), (404, "NoSuchBucket"))
+            version, key_id="nobody").list_objects_v2(listed)), (403, "InvalidAccessKeyId"))
+        check("no bucket", error_of(lambda: c.list_objects_v2(
+            oss.ListObjectsV2Request(bucket="no-such-bucket"))), (404, "NoSuchBucket"))
+        check("put into no bucket", error_of(lambda: c.put_object(
+            oss.PutObjectRequest(bucket="no-such-bucket", key="k", body=b"x"))), (404, "NoSuchBucket"))
+        check("no key", error_of(lambda: c.get_object(oss.GetObjectRequest(
+            bucket=BUCKET, key="nothing"))), (404, "NoSuchKey"))
+        check("no upload", error_of(lambda: c.list_parts(oss.ListPartsRequest(
+            bucket=BUCKET, key="k", upload_id="0" * 32))), (404, "NoSuchUpload"))
+        check("no upload for a part", error_of(lambda: c.upload_part(oss.UploadPartRequest(
+            bucket=BUCKET, key="k", upload_id="0" * 32, part_number=1, body=b"x"))), (404, "NoSuchUpload"))
+        check("wrong MD5", error_of(lambda: c.put_object(oss.PutObjectRequest(
+            bucket=BUCKET, key="k", body=b"x", content_md5=base64.b64encode(bytes(16)).decode()))),
+            (400, "InvalidDigest"))
+        check("bad part number", error_of(lambda: c.upload_part(oss.UploadPartRequest(
+            bucket=BUCKET, key="k", upload_id="0" * 32, part_number=10001, body=b"x"))), (400, "InvalidArgument"))
+        check("long key", error_of(lambda: c.invoke_operation(oss.OperationInput(
+            op_name="GetObject", method="GET", bucket=BUCKET, key="k" * 1024))), (400, "InvalidObjectName"))
+    check("wrong region", error_of(lambda: client(region="elsewhere").list_objects_v2(listed)), (400, "InvalidArgument"))
 
 
 def begin():

@@ -3,12 +3,14 @@
 
 """What the interoperability scripts share: the server's address, the accounts, the count of checks."""
 
+import json
 import os
 import sys
 import traceback
 
 ENDPOINT = os.environ["OSS_ENDPOINT"]
 SCRATCH = os.environ["OSS_SCRATCH"]
+BIN = os.environ["OSS_BIN"]
 REGION = "cn-hangzhou"
 BUCKET = "interop"
 KEY_ID, SECRET = "test-access-key-id", "test-access-key-secret"
@@ -33,6 +35,13 @@ def check(what, got, wanted):
         return
     failed += 1
     print(f"FAILED {what}: got {got!r}, wanted {wanted!r}", file=sys.stderr)
+
+
+def logged(operation, key):
+    """The server's log of the requests of one operation on one key."""
+    with open(os.path.join(SCRATCH, "requests.jsonl"), encoding="utf-8") as file:
+        records = [json.loads(line) for line in file]
+    return [record for record in records if record["operation"] == operation and record.get("key") == key]
 
 
 def run(name, *arguments):
