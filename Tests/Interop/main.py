@@ -5,7 +5,12 @@
 
 import sys
 
+import callbacks
+import our_client
+import resume
+import sdk_oss2
 import sdk_v2
+import signing
 import support
 from support import STS, run
 
@@ -13,14 +18,24 @@ from support import STS, run
 def main():
     run(sdk_v2.begin)
     for version in ("v4", "v1"):
-        client = sdk_v2.client(version)
-        for section in (sdk_v2.objects, sdk_v2.multipart, sdk_v2.uploader, sdk_v2.changes, sdk_v2.listing,
-                        sdk_v2.buckets):
-            run(section, client, version)
-        run(sdk_v2.presigned, version)
-        run(sdk_v2.presigned, version, STS[2])
+        for sdk, client in ((sdk_v2, sdk_v2.client(version)), (sdk_oss2, sdk_oss2.bucket(version))):
+            sections = [sdk.objects, sdk.multipart, sdk.changes, sdk.buckets]
+            if sdk is sdk_v2:
+                sections += [sdk.uploader, sdk.listing]
+            for section in sections:
+                run(section, client, version)
+            run(sdk.presigned, version)
+            run(sdk.presigned, version, STS[2])
         run(sdk_v2.tokens, version)
+        run(sdk_oss2.refusals, version)
+        run(sdk_oss2.virtual_host, version)
+        for section in (signing.headers_v2, signing.query_v2, signing.headers_oss2):
+            run(section, version)
+        run(our_client.uploads, version)
+        for sdk in ("v2", "oss2"):
+            run(resume.resumable, sdk, version)
     run(sdk_v2.refusals)
+    run(callbacks.all_cases)
     print(f"{support.passed} passed, {support.failed} failed")
     return 1 if support.failed else 0
 

@@ -82,7 +82,7 @@ struct GetBucketInfo: OperationHandler {
         var writer = XMLWriter()
         writer.element("BucketInfo") { writer in
             writer.element("Bucket") { writer in
-                writer.element("CreationDate", self.bucket.created.iso8601)
+                writer.element("CreationDate", self.bucket.created.inDocuments)
                 writer.element("ExtranetEndpoint", "oss-\(self.region).aliyuncs.com")
                 writer.element("IntranetEndpoint", "oss-\(self.region)-internal.aliyuncs.com")
                 writer.element("Location", "oss-\(self.region)")

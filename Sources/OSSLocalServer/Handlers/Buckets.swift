@@ -95,7 +95,7 @@ struct ListBuckets: OperationHandler {
             writer.element("Buckets") { writer in
                 for bucket in page {
                     writer.element("Bucket") { writer in
-                        writer.element("CreationDate", bucket.created.iso8601)
+                        writer.element("CreationDate", bucket.created.inDocuments)
                         writer.element("ExtranetEndpoint", "oss-\(region).aliyuncs.com")
                         writer.element("IntranetEndpoint", "oss-\(region)-internal.aliyuncs.com")
                         writer.element("Location", "oss-\(region)")

@@ -38,7 +38,7 @@ struct CopyObject: OperationHandler {
             forbidsOverwrite: self.request.forbidsOverwrite, now: self.service.now())
         var writer = XMLWriter()
         writer.element("CopyObjectResult") { writer in
-            writer.element("LastModified", object.modified.iso8601)
+            writer.element("LastModified", object.modified.inDocuments)
             writer.element("ETag", "\"\(object.eTag)\"")
         }
         return .document(
@@ -99,7 +99,7 @@ struct UploadPartCopy: OperationHandler {
             self.number, upload: self.upload, file: file, now: self.service.now())
         var writer = XMLWriter()
         writer.element("CopyPartResult") { writer in
-            writer.element("LastModified", part.modified.iso8601)
+            writer.element("LastModified", part.modified.inDocuments)
             writer.element("ETag", "\"\(part.eTag)\"")
         }
         var headers = ObjectHeaders.stored(eTag: part.eTag, crc64: part.crc64)

@@ -52,7 +52,7 @@ struct ListMultipartUploads: OperationHandler {
                     writer.element("Key", self.encoding(upload.key.text))
                     writer.element("UploadId", upload.id)
                     writer.element("StorageClass", upload.headers["x-oss-storage-class"] ?? "Standard")
-                    writer.element("Initiated", upload.initiated.iso8601)
+                    writer.element("Initiated", upload.initiated.inDocuments)
                 }
             }
             for prefix in page.commonPrefixes {

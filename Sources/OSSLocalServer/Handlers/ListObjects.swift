@@ -131,7 +131,7 @@ private struct ObjectListing {
         for object in self.page.items {
             writer.element("Contents") { writer in
                 writer.element("Key", encoding(object.key.text))
-                writer.element("LastModified", object.modified.iso8601)
+                writer.element("LastModified", object.modified.inDocuments)
                 writer.element("ETag", "\"\(object.eTag)\"")
                 writer.element("Type", object.kind.rawValue)
                 writer.element("Size", object.size)

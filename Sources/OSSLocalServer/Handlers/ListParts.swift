@@ -43,7 +43,7 @@ struct ListParts: OperationHandler {
             for part in page {
                 writer.element("Part") { writer in
                     writer.element("PartNumber", part.number)
-                    writer.element("LastModified", part.modified.iso8601)
+                    writer.element("LastModified", part.modified.inDocuments)
                     writer.element("ETag", "\"\(part.eTag)\"")
                     writer.element("HashCrc64ecma", part.crc64)
                     writer.element("Size", part.size)

@@ -81,8 +81,8 @@ final class Authenticator: Sendable {
             403, "RequestTimeTooSkewed",
             "The difference between the request time and the current time is too large.", ec: "0002-00000504",
             details: [
-                ("MaxAllowedSkewMilliseconds", String(self.maximumSkew)), ("RequestTime", date.iso8601),
-                ("ServerTime", now.iso8601),
+                ("MaxAllowedSkewMilliseconds", String(self.maximumSkew)), ("RequestTime", date.inDocuments),
+                ("ServerTime", now.inDocuments),
             ]
         )
     }
@@ -91,7 +91,7 @@ final class Authenticator: Sendable {
     func checkExpiration(_ end: Timestamp, _ request: Request) throws(ServiceError) {
         guard request.received.milliseconds >= end.milliseconds else { return }
         var error = ServiceError.accessDenied("Request has expired.")
-        error.details = [("Expires", end.iso8601), ("ServerTime", request.received.iso8601)]
+        error.details = [("Expires", end.inDocuments), ("ServerTime", request.received.inDocuments)]
         throw error
     }
 

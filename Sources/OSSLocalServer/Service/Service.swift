@@ -60,3 +60,8 @@ extension Duration {
     /// Whole milliseconds.
     var milliseconds: Int64 { self.components.seconds * 1000 + self.components.attoseconds / 1_000_000_000_000_000 }
 }
+
+extension Timestamp {
+    /// `2012-02-24T06:38:30.000Z`: documents tell whole seconds, and the official Python SDK reads nothing else.
+    var inDocuments: String { Timestamp(seconds: self.seconds).iso8601 }
+}
