@@ -18,9 +18,15 @@ struct TestClient: Sendable {
     var region = "cn-hangzhou"
     /// How far the client's clock is ahead, in seconds.
     var clockOffset: Int64 = 0
-    private let executor = BlockingExecutor(threads: 8)
+    private let executor: BlockingExecutor
 
-    init(_ server: OSSServer) { self.port = server.port }
+    init(_ server: OSSServer) { self.init(port: server.port) }
+
+    /// - Parameter requests: most requests at a time.
+    init(port: UInt16, requests: Int = 8) {
+        self.port = port
+        self.executor = BlockingExecutor(threads: requests)
+    }
 
     /// Sends a request and returns the reply.
     func send(

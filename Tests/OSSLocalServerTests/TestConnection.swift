@@ -68,6 +68,16 @@ final class TestConnection {
         return true
     }
 
+    /// Reads the status line of a reply before the reply, such as 100.
+    func interim() throws -> Int {
+        while self.headEnd() == nil { try self.readMore() }
+        let end = self.headEnd() ?? 0
+        let words = String(decoding: self.buffer[..<end], as: UTF8.self).split(separator: " ")
+        self.buffer.removeFirst(end + 4)
+        guard words.count >= 2, let status = Int(words[1]) else { throw ConnectionClosed() }
+        return status
+    }
+
     /// Reads one reply.
     func reply(toHead isHead: Bool) throws -> TestReply {
         while true {

@@ -76,6 +76,11 @@ final class Exchange {
                 operation: record.operation, bucket: record.bucket, key: record.key, partNumber: record.partNumber))
         self.record = record
         self.record?.metFault = !self.plan.isEmpty
+        // Where a body ends must not depend on who reads the header fields.
+        guard !request.hasAmbiguousLength else {
+            return .replyAndClose(
+                self.finished(Reply(ServiceError.invalidArgument("The length of the body is told more than once."))))
+        }
         self.wait(self.plan.delay)
         switch self.plan.outcome {
         case .respondEarly(let error): return .replyAndClose(self.finished(Reply(error)))

@@ -32,6 +32,13 @@ struct Request: Sendable {
     /// The value of `Content-Length`; nil where it is missing or no number.
     var contentLength: Int64? { self.headers["Content-Length"].flatMap { Int64($0.trimmedBlanks) } }
 
+    /// Whether several header fields tell how long the body is.
+    var hasAmbiguousLength: Bool {
+        self.headers.all.count {
+            $0.name.equalsIgnoringASCIICase("Content-Length") || $0.name.equalsIgnoringASCIICase("Transfer-Encoding")
+        } > 1
+    }
+
     /// Whether the body comes in chunks.
     var isChunked: Bool {
         self.headers["Transfer-Encoding"]?.loweredASCII.utf8.elementsEqual("chunked".utf8) ?? false
