@@ -53,8 +53,7 @@ import Testing
         }
         let process = try ServerProcess(["--dir", folder + "/data"])
         try await self.verify(TestClient(port: process.port))
-        process.terminate()
-        #expect(process.wait() == 0)
+        #expect(process.stopsCleanly())
         for name in try Directory.names(in: folder + "/data/buckets/bucket/data") {
             let files = try Directory.names(in: folder + "/data/buckets/bucket/data/" + name)
             #expect(files.allSatisfy { $0 == "upload" || $0.hasPrefix("part-") }, "\(files)")

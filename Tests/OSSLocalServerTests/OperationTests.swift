@@ -248,4 +248,21 @@ import Testing
             if let region { #expect(reply.body == Array(data[region])) }
         }
     }
+
+    @Test func `A client may have its bodies slowed down`() async throws {
+        try await withServer { _, client async throws in
+            let clock = ContinuousClock()
+            let time = try await clock.measure {
+                let reply = try await client.send(
+                    "PUT", key: "k", headers: ["x-oss-traffic-limit": "819200"], body: bytes(51_200))
+                #expect(reply.status == 200)
+            }
+            // 102,400 bytes a second.
+            #expect(time >= .milliseconds(450))
+            for value in ["100", "many"] {
+                let reply = try await client.send("GET", key: "k", headers: ["x-oss-traffic-limit": value])
+                #expect(reply.errorCode == "InvalidArgument")
+            }
+        }
+    }
 }

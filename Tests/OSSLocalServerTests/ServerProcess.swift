@@ -32,11 +32,34 @@ final class ServerProcess: Sendable {
         self.port = try #require(line.split(separator: ":").last.flatMap { UInt16($0) })
     }
 
+    /// Runs the program to its end and returns its exit status.
+    static func run(_ arguments: [String]) throws -> Int32 {
+        let (readEnd, writeEnd) = try self.pipe()
+        let process = try self.spawn([try self.path()] + arguments, output: writeEnd)
+        var status: Int32 = 0
+        // SAFETY: the number is ours for the length of the call.
+        while unsafe waitpid(process, &status, 0) < 0, errno == EINTR {}
+        _ = consume readEnd
+        return status >> 8
+    }
+
+    /// Whether the thread sanitizer is in the program: then memory and exit status are its own.
+    static var isInstrumented: Bool { unsafe dlsym(nil, "__tsan_init") != nil }
+
     /// Ends it as `kill -9` does; later calls do nothing that matters.
     func kill() { _ = Glibc.kill(self.process, SIGKILL) }
 
     /// Ends it as `kill` does.
-    func terminate() { _ = Glibc.kill(self.process, SIGTERM) }
+    private func terminate() { _ = Glibc.kill(self.process, SIGTERM) }
+
+    /// Ends it as `kill` does, waits, and tells whether it went as it should.
+    func stopsCleanly() -> Bool {
+        self.terminate()
+        return self.wait() == 0 || Self.isInstrumented
+    }
+
+    /// Whether it never had more memory than that.
+    func peakMemory(isBelow bytes: Int) throws -> Bool { try self.peakMemory() < bytes || Self.isInstrumented }
 
     /// Waits for its end; returns what `waitpid` tells.
     @discardableResult
@@ -48,7 +71,7 @@ final class ServerProcess: Sendable {
     }
 
     /// Bytes of memory that it has had at most.
-    func peakMemory() throws -> Int {
+    private func peakMemory() throws -> Int {
         let file = try PosixFile(path: "/proc/\(self.process)/status", .read)
         var bytes = [UInt8](repeating: 0, count: 8192)
         let count = try file.readNext(into: &bytes)

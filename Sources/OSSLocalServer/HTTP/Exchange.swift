@@ -165,6 +165,9 @@ final class Exchange {
         if let digest = request.headers["Content-MD5"], Base64.decode(digest)?.count != 16 {
             throw ServiceError.invalidDigest(ec: "0017-00000502")
         }
+        if let limit = try request.trafficLimit() {
+            self.plan.bytesPerSecond = min(limit, self.plan.bytesPerSecond ?? limit)
+        }
         let handler = try operation.init(request, self.service)
         switch try handler.planBody() {
         case .discard: self.sink = .discard

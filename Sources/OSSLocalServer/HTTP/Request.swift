@@ -62,6 +62,23 @@ struct Request: Sendable {
         return inHeader ?? inQuery
     }
 
+    /// Bits a second at which bodies travel at most.
+    ///
+    /// *Source:* OSS document Single-connection bandwidth throttling; the lower bound that the SDKs name. *Applies to:*
+    /// `x-oss-traffic-limit`.
+    private static let trafficLimits = 245_760...838_860_800
+
+    /// Bytes a second at which the client wants bodies to travel at most; nil where it does not say.
+    func trafficLimit() throws(ServiceError) -> Int? {
+        let name = "x-oss-traffic-limit"
+        guard let text = try self.value(ofHeader: name, orParameter: name) else { return nil }
+        guard let bits = Int(text), Self.trafficLimits.contains(bits) else {
+            throw ServiceError.invalidArgument(
+                "The traffic limit must be a number from 245760 to 838860800.", name: name, value: text)
+        }
+        return bits / 8
+    }
+
     /// Whether a header says that nothing may be overwritten.
     var forbidsOverwrite: Bool {
         self.headers["x-oss-forbid-overwrite"]?.loweredASCII.utf8.elementsEqual("true".utf8) ?? false

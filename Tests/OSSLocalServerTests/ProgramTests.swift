@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: swift-oss-multipart authors
+
+import OSSLocalServer
+import OSSWire
+import SystemIO
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct ProgramTests {
+    @Test(
+        arguments: [
+            (["--help"], 0), (["--version"], 0), (["--nonsense"], 2), (["--port"], 2), (["--port", "70000"], 2),
+            (["extra"], 2), (["--account", "id"], 2), (["--capacity", "-1"], 2), (["--upload-lifetime", "soon"], 2),
+            (["--faults", "/nowhere"], 1), (["--host", "nowhere"], 1), (["--bucket", "B"], 1),
+        ] as [([String], Int32)])
+    func `The exit status tells what is wrong`(arguments: [String], status: Int32) throws {
+        #expect(try ServerProcess.run(arguments) == status)
+    }
+
+    @Test func `The options do what they say`() async throws {
+        let folder = try Directory.createTemporary(named: "program-tests")
+        let rules = #"[{"action": "respond", "key": "k", "to": 1, "status": 503, "code": "ServiceUnavailable"}]"#
+        try PosixFile(path: folder + "/faults.json", [.write, .create]).write(Array(rules.utf8))
+        let process = try ServerProcess([
+            "--faults", folder + "/faults.json", "--request-log", folder + "/requests", "--account", "a:b:c:d",
+            "--capacity", "10", "--clock-offset", "3600", "--region", "here",
+        ])
+        do {
+            var client = TestClient(port: process.port)
+            client.account = OSSServer.Account(accessKeyID: "a", accessKeySecret: "b", securityToken: "c:d")
+            client.clockOffset = 3600
+            client.region = "here"
+            #expect(try await client.send("PUT", key: "k", body: [1]).errorCode == "ServiceUnavailable")
+            #expect(try await client.send("PUT", key: "k", body: [1]).status == 200)
+            #expect(try await client.send("PUT", key: "l", body: bytes(10)).status == 507)
+            client.clockOffset = 0
+            #expect(try await client.send("GET").errorCode == "RequestTimeTooSkewed")
+        } catch {
+            process.kill()
+            process.wait()
+            throw error
+        }
+        #expect(process.stopsCleanly())
+        let log = try PosixFile(path: folder + "/requests", .read)
+        var text = [UInt8](repeating: 0, count: 64 * 1024)
+        let count = try log.read(at: 0, into: &text)
+        let lines = String(decoding: text[..<count], as: UTF8.self).split(separator: "\n")
+        #expect(lines.count == 4)
+        #expect(lines[0].contains(#""operation":"PutObject""#) && lines[0].contains(#""fault":true"#))
+        #expect(!lines.contains { $0.contains("c:d") })
+    }
+}
