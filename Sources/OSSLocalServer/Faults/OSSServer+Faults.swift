@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: swift-oss-multipart authors
 
-internal import Synchronization
+internal import SystemIO
 
 extension OSSServer {
     /// The rules in force; they may be changed while the server runs.
@@ -11,8 +11,8 @@ extension OSSServer {
             var count = 0
         }
 
-        private let rules = Mutex<[Rule]>([])
-        private let counts = Mutex<[String: Int]>([:])
+        private let rules = Lock<[Rule]>([])
+        private let counts = Lock<[String: Int]>([:])
 
         init() {}
 

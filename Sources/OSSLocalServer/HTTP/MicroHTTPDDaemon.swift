@@ -19,7 +19,7 @@ internal import SystemIO
     // Set once in init; libmicrohttpd's own locks protect what it points to.
     private nonisolated(unsafe) let daemon: OpaquePointer
     private let context: MicroHTTPDContext
-    private let isStopped = Mutex(false)
+    private let isStopped = Lock(false)
 
     /// Memory of one connection: header fields and the buffer that bodies are read into.
     ///

@@ -2,13 +2,13 @@
 // SPDX-FileCopyrightText: swift-oss-multipart authors
 
 internal import OSSWire
-internal import Synchronization
+internal import SystemIO
 
 /// Finds out who sends a request, by its signature.
 final class Authenticator: Sendable {
     /// The region that signatures have to name.
     let region: String
-    private let accounts: Mutex<[String: OSSServer.Account]>
+    private let accounts: Lock<[String: OSSServer.Account]>
     private let maximumSkew: Int64
     private let allowsAnonymous: Bool
 
@@ -16,7 +16,7 @@ final class Authenticator: Sendable {
         self.region = configuration.region
         self.maximumSkew = configuration.maximumClockSkew.milliseconds
         self.allowsAnonymous = configuration.allowsAnonymous
-        self.accounts = Mutex(Self.table(configuration.accounts))
+        self.accounts = Lock(Self.table(configuration.accounts))
     }
 
     /// Puts other accounts in the place of the present ones.

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: swift-oss-multipart authors
 
 internal import OSSWire
-internal import Synchronization
 internal import SystemIO
 
 /// Remembers requests, counts them, and writes them to a file.
@@ -14,7 +13,7 @@ final class RequestLog: Sendable {
         var counters: [String: Int] = [:]
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
     private let limit: Int
     private let file: PosixFile?
 

@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: swift-oss-multipart authors
 
 internal import OSSWire
-internal import Synchronization
 internal import SystemIO
 
 extension Store {

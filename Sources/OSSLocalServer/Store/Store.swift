@@ -2,7 +2,6 @@
 // SPDX-FileCopyrightText: swift-oss-multipart authors
 
 internal import OSSWire
-internal import Synchronization
 internal import SystemIO
 
 /// Buckets, objects and uploads in a folder.
@@ -41,7 +40,7 @@ final class Store: Sendable {
     let isDurable: Bool
     /// Most bytes that all objects and parts may have together; nil: no limit.
     let capacity: Int64?
-    let state: Mutex<State>
+    let state: Lock<State>
     // Holds the folder's lock.
     private let lockFile: PosixFile
 
@@ -69,7 +68,7 @@ final class Store: Sendable {
             try Directory.rename(path + "/format.new", to: path + "/format")
             if isDurable { try Directory.synchronize(path) }
         }
-        self.state = Mutex(try StoreLoader(path: path).load())
+        self.state = Lock(try StoreLoader(path: path).load())
     }
 
     /// Removes the folder and all that is in it.
