@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 import alibabacloud_oss_v2 as oss
 import oss2
+import requests
 
 import sdk_oss2
 import sdk_v2
@@ -100,6 +101,14 @@ def cases(application):
                 parts=[oss.UploadPart(part_number=1, etag=part.etag)])))
         check("complete", (done.status_code, json.loads(done.callback_result), len(Application.posts)),
               (200, {"Status": "OK"}, 2))
+        b.delete_object(KEY)
+
+        Application.posts.clear()
+        url = b.sign_url("PUT", KEY, 60, params={"callback": form, "callback-var": mine}, slash_safe=True)
+        reply = requests.put(url, data=data, timeout=20)
+        check("in a URL", (reply.status_code, reply.json(), len(Application.posts)), (200, {"Status": "OK"}, 1))
+        both = requests.put(url, data=data, headers={"x-oss-callback": form}, timeout=20)
+        check("in both places", both.status_code in (400, 403), True)
         b.delete_object(KEY)
 
     b = sdk_oss2.bucket()

@@ -24,11 +24,14 @@ unset http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY
 
 scratch=$(mktemp -d)
 server=
+scripts=
+# Each job gets a process group of its own, so that what it has begun ends with it.
+set -m
 finish() {
-    if [ -n "$server" ]; then
-        kill "$server" 2>/dev/null || true
-        wait "$server" 2>/dev/null || true
-    fi
+    for job in $scripts $server; do
+        kill -- "-$job" 2>/dev/null || true
+        wait "$job" 2>/dev/null || true
+    done
     rm -rf "$scratch"
 }
 trap finish EXIT
@@ -52,7 +55,10 @@ fi
 status=0
 OSS_ENDPOINT=$endpoint OSS_SCRATCH=$scratch OSS_BIN=$bin \
     PYTHONDONTWRITEBYTECODE=1 PYTHONWARNINGS=ignore \
-    "$work/venv/bin/python" "$here/main.py" || status=$?
+    "$work/venv/bin/python" "$here/main.py" &
+scripts=$!
+wait "$scripts" || status=$?
+scripts=
 if ! kill -0 "$server" 2>/dev/null; then
     echo "oss-local-server ended before it was told to:" >&2
     cat "$scratch/server.err" >&2

@@ -159,6 +159,39 @@ import Testing
         #expect(try Directory.names(in: parent + "/data/buckets") == ["bucket"])
     }
 
+    @Test func `Every character that a key may have comes back as it was`() async throws {
+        try await withServer { server, client async throws in
+            // All of ASCII but NUL, and characters of two, three and four bytes.
+            let ascii = String(decoding: (1...127).map { UInt8($0) }, as: UTF8.self)
+            let keys = [
+                ascii, "é ё 文 😀", "e\u{301}", "\u{e9}", "\u{feff}x", "\u{202e}x", String(repeating: "😀", count: 255),
+            ]
+            for key in keys {
+                #expect(try await client.send("PUT", key: key, body: Array(key.utf8)).status == 200)
+                #expect(try await client.send("GET", key: key).body == Array(key.utf8))
+                let id = try await client.initiate(key)
+                #expect(try await client.uploadPart(1, id, key: key, body: [1]).status == 200)
+                #expect(try await client.complete(id, key: key, parts: [(1, try eTag([1]))]).status == 200)
+            }
+            let listed = try await client.send("GET", query: [QueryItem("encoding-type", "url")]).document
+            let names = try listed.all("Contents").map { try $0.requiredString("Key") }
+            #expect(
+                names.compactMap { PercentEncoding.decode($0) }.map { Array($0.utf8) }
+                    == keys.map { Array($0.utf8) }.sorted { $0.lexicographicallyPrecedes($1) })
+            #expect(names.count == keys.count)
+        }
+    }
+
+    @Test func `A client that falls silent is let go, and its half body with it`() async throws {
+        try await withServer({ $0.idleTimeout = .seconds(1) }) { server, client async throws in
+            let head = try self.head("PUT", key: "k", server, more: ["Content-Length: 1000"])
+            #expect(try await self.outcome(head + [1, 2, 3], server) == nil)
+            #expect(try await self.outcome(Array(head[..<30]), server) == nil)
+            #expect(server.keys(bucket: "bucket").isEmpty)
+            #expect(try await client.send("PUT", key: "k", body: [1]).status == 200)
+        }
+    }
+
     @Test func `Bytes that are no HTTP, and connections that say nothing, hurt nobody`() async throws {
         let process = try ServerProcess([])
         let client = TestClient(port: process.port)
