@@ -30,6 +30,7 @@ import Testing
 
     @Test func `A kill at any moment loses nothing that was acknowledged and leaves nothing half done`() async throws {
         let folder = try Directory.createTemporary(named: "crash-tests")
+        defer { removeFolder(folder) }
         for round in 0..<12 {
             let process = try ServerProcess(["--dir", folder + "/data"])
             let client = TestClient(port: process.port)

@@ -10,6 +10,7 @@ import Testing
     /// Hands a file of that content to a server.
     private func add(_ text: String, to server: OSSServer) throws {
         let folder = try Directory.createTemporary(named: "fault-file-tests")
+        defer { removeFolder(folder) }
         let path = folder + "/faults.json"
         try PosixFile(path: path, [.write, .create]).write(Array(text.utf8))
         try server.faults.add(contentsOfFile: path)

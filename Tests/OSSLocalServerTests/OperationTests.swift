@@ -139,6 +139,7 @@ import Testing
 
     @Test func `Tags and access control outlive a restart and touch nothing else`() async throws {
         let folder = try Directory.createTemporary(named: "operation-tests")
+        defer { removeFolder(folder) }
         func configure(_ configuration: inout OSSServer.Configuration) { configuration.directory = folder + "/data" }
         try await withServer(configure) { _, client async throws in
             _ = try await client.send("PUT", key: "k", headers: ["x-oss-meta-a": "1"], body: [1, 2])

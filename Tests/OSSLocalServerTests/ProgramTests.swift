@@ -19,6 +19,7 @@ import Testing
 
     @Test func `The options do what they say`() async throws {
         let folder = try Directory.createTemporary(named: "program-tests")
+        defer { removeFolder(folder) }
         let rules = #"[{"action": "respond", "key": "k", "to": 1, "status": 503, "code": "ServiceUnavailable"}]"#
         try PosixFile(path: folder + "/faults.json", [.write, .create]).write(Array(rules.utf8))
         let process = try ServerProcess([

@@ -10,16 +10,8 @@ import Testing
     /// Runs a test with a folder that servers come and go on.
     private func withFolder(_ body: (String) async throws -> Void) async throws {
         let path = try Directory.createTemporary(named: "restart-tests")
-        defer { Self.remove(path) }
+        defer { removeFolder(path) }
         try await body(path)
-    }
-
-    private static func remove(_ path: String) {
-        // What is left behind is in the folder for temporary files.
-        for name in (try? Directory.names(in: path)) ?? [] {
-            if (try? Directory.removeFile(path + "/" + name)) == nil { self.remove(path + "/" + name) }
-        }
-        try? Directory.removeEmptyDirectory(path)
     }
 
     @Test(arguments: [false, true])

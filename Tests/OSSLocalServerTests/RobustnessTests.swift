@@ -125,6 +125,7 @@ import Testing
 
     @Test func `No key leads out of the folder`() async throws {
         let parent = try Directory.createTemporary(named: "robustness-tests")
+        defer { removeFolder(parent) }
         let tricks = [
             "..", "../../escape", "a/../../../../escape", "./.", "..\\..\\escape", "a/../b", "%2e%2e/%2e%2e/escape",
             "....//escape", "a\nb", "a\rb", "con", "~root", "$HOME", "`id`", String(repeating: "../", count: 300) + "e",

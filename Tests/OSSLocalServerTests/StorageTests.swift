@@ -29,6 +29,7 @@ import Testing
 
     @Test func `An upload ends when it is too old`() async throws {
         let folder = try Directory.createTemporary(named: "storage-tests")
+        defer { removeFolder(folder) }
         func configure(_ offset: Duration) -> (inout OSSServer.Configuration) -> Void {
             { configuration in
                 configuration.directory = folder + "/data"
