@@ -56,5 +56,10 @@ FUZZ_SECONDS ?= 20
 fuzz: deps
 	bash Tests/Fuzz/run.sh $(FUZZ_SECONDS)
 
+# Many uploads, killed and hurt at random; SOAK_SEED repeats one that failed.
+SOAK_UPLOADS ?= 200
+soak: deps
+	SOAK_UPLOADS=$(SOAK_UPLOADS) $(SWIFT) test --filter SoakTests
+
 clean:
 	rm -rf .build .work

@@ -151,7 +151,9 @@ private final class Pool: Sendable {
         }
     }
 
-    /// Takes a job and does it; what it held is let go when this returns. Nil where there is none.
+    /// Takes a job and does it; what it held is let go when this returns.
+    ///
+    /// Nil where there is none.
     private func doNextJob() -> Announcement? {
         let job: Job? = self.state.withLock { state in
             guard state.next < state.jobs.count else { return nil }

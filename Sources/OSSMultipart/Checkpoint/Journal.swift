@@ -8,7 +8,7 @@ internal import OSSWire
 /// Pure: where the lines live is the store's affair.
 ///
 /// The order of lines: `journal` and `intent`, durable before Initiate; `upload`, durable before the first part; then a line
-/// for each part. `completing` says that Complete may have been sent, `drop` takes a part back, `source` says that the source was found to be the same under another identity.
+/// for each part. `alone` says that no sibling of the upload is left, `completing` says that Complete may have been sent, `drop` takes a part back, `source` says that the source was found to be the same under another identity.
 struct Journal: Sendable, Equatable {
     /// The version of the format that this code writes and reads.
     static let version = 1
@@ -31,6 +31,8 @@ struct Journal: Sendable, Equatable {
         var source: SourceIdentity
         /// The object headers in one spelling.
         var headers: String
+        /// Whether Initiate had to be sent again, so that it may have begun others, which are still to be looked for.
+        var mayHaveSiblings = false
     }
 
     var intent: Intent
@@ -99,6 +101,7 @@ struct Journal: Sendable, Equatable {
         case "drop":
             if let number = line.integer("number", as: Int.self) { self.parts[number] = nil }
         case "completing": self.isCompleting = true
+        case "alone": self.upload?.mayHaveSiblings = false
         case "source":
             if let source = SourceIdentity(line) { self.upload?.source = source }
         default:
@@ -121,6 +124,9 @@ struct Journal: Sendable, Equatable {
 
     /// The line of a part that is stored.
     static func line(_ receipt: PartReceipt) -> [UInt8] { receipt.line.bytes }
+
+    /// The line that says that no other upload is left of those that Initiate may have begun.
+    static var aloneLine: [UInt8] { JournalLine("alone").bytes }
 
     /// The line that says that Complete is about to be sent.
     static var completingLine: [UInt8] { JournalLine("completing").bytes }
@@ -167,7 +173,10 @@ extension Journal.Upload {
             (Limits.minimumPartSize...Limits.maximumPartSize).contains(partSize), let source = SourceIdentity(line),
             let headers = line["headers"]
         else { return nil }
-        self.init(uploadID: uploadID, partSize: partSize, source: source, headers: headers)
+        self.init(
+            uploadID: uploadID, partSize: partSize, source: source, headers: headers,
+            mayHaveSiblings: line["siblings"] != nil
+        )
     }
 
     fileprivate var line: JournalLine {
@@ -176,6 +185,7 @@ extension Journal.Upload {
         line["part-size"] = String(self.partSize)
         self.source.write(to: &line)
         line["headers"] = self.headers
+        if self.mayHaveSiblings { line["siblings"] = "1" }
         return line
     }
 }

@@ -32,6 +32,13 @@ extension OSSClient {
     ///
     /// OSS document: InitiateMultipartUpload.
     public func initiateMultipartUpload(_ request: InitiateMultipartUploadRequest) async throws -> OSSMultipartUpload {
+        try await self.initiate(request).upload
+    }
+
+    /// Begins an upload, and says whether a request before the one that was answered may have begun another.
+    func initiate(
+        _ request: InitiateMultipartUploadRequest
+    ) async throws -> (upload: OSSMultipartUpload, mayHaveSiblings: Bool) {
         let operation = OSSError.Operation.initiateMultipartUpload
         try ObjectName.validate(bucket: request.bucket, key: request.key, operation: operation)
         try request.headers.validate(operation)
@@ -45,7 +52,8 @@ extension OSSClient {
             let root = try Document.read(reply, root: "InitiateMultipartUploadResult", operation)
             let uploadID = try Document.value(operation) { () throws(XMLError) in try root.requiredString("UploadId") }
             guard !uploadID.isEmpty else { throw Document.malformed("its UploadId is empty", operation) }
-            return OSSMultipartUpload(bucket: request.bucket, key: request.key, uploadID: uploadID)
+            let upload = OSSMultipartUpload(bucket: request.bucket, key: request.key, uploadID: uploadID)
+            return (upload, reply.followsLostReply)
         }
     }
 }

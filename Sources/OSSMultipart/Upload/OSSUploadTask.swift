@@ -33,13 +33,19 @@ public struct OSSUploadTask: Sendable {
     /// How far the upload is, at this moment.
     public var snapshot: OSSUploadSnapshot { self.progress.snapshot }
 
-    /// Where each part is, at this moment: part 1 first. Empty until the source has been opened.
+    /// Where each part is, at this moment: part 1 first.
+    ///
+    /// Empty until the source has been opened.
     public var partStates: [OSSPartState] { self.progress.partStates }
 
-    /// What happens to the upload: a stream for each reader, a snapshot first. It ends with the upload.
+    /// What happens to the upload: a stream for each reader, a snapshot first.
+    ///
+    /// It ends with the upload.
     public var events: AsyncStream<OSSUploadEvent> { self.progress.events() }
 
-    /// Stops what is on its way and keeps what is stored, until ``resume()``. An upload that has ended is not changed.
+    /// Stops what is on its way and keeps what is stored, until ``resume()``.
+    ///
+    /// An upload that has ended is not changed.
     ///
     /// It returns at once; the event `paused` tells when nothing is on its way any more. The record's lock is given up then.
     public func pause() { self.control.pause() }

@@ -34,7 +34,9 @@ public struct OSSUploader: Sendable {
         ///
         /// Default: ``Verification/automatic``.
         public var verification: Verification = .automatic
-        /// Whether an open upload that no record names is taken over. Default: ``Adoption/never``.
+        /// Whether an open upload that no record names is taken over.
+        ///
+        /// Default: ``Adoption/never``.
         public var adoption: Adoption = .never
         /// Whether an upload that a record names is aborted and a new one begun.
         ///

@@ -19,6 +19,12 @@ extension UploadRun {
     /// *Source:* dates of the HTTP header have whole seconds. *Applies to:* uploads that a lost Initiate left behind.
     private static let dateTolerance: Int64 = 2000
 
+    /// By how much an Initiate may be later than the intent to send it, in milliseconds: its attempts and their time-outs.
+    ///
+    /// *Source:* our own choice; what is begun later is another machine's. *Applies to:* uploads that a lost Initiate left
+    /// behind.
+    private static let longestInitiate: Int64 = 5 * 60 * 1000
+
     /// Reads the record and goes on with its upload where that can be, else begins one.
     func resumeOrBegin() async throws -> Opening {
         switch Journal.read(try await self.readRecord()) {
@@ -31,7 +37,11 @@ extension UploadRun {
             )
         case .damaged(let uploadID):
             try await self.setRecordAside(because: "is damaged")
-            if let uploadID { await self.giveUp(uploadID, because: nil) } else { await self.reportOpenUploads() }
+            if let uploadID {
+                try await self.giveUp(uploadID, because: nil)
+            } else {
+                try await self.reportOpenUploads()
+            }
         case .journal(let journal):
             try await self.truncateRecord(to: journal.length)
             guard journal.intent.endpoint == self.client.endpoint, journal.intent.bucket == self.destination.bucket,
@@ -41,7 +51,7 @@ extension UploadRun {
                 break
             }
             guard let upload = journal.upload else {
-                await self.removeEmptyUploads(begunAfter: journal.intent.begun)
+                try await self.removeEmptyUploads(begunAfter: journal.intent.begun)
                 try await self.emptyRecord()
                 break
             }
@@ -56,12 +66,13 @@ extension UploadRun {
 
     private func begin() async throws -> Session {
         // Durable before Initiate: an upload that it leaves behind will be found.
-        try await self.writeDurably(Journal.beginning(self.intent), isFirst: true)
+        let intent = self.intent
+        try await self.writeDurably(Journal.beginning(intent), isFirst: true)
         var request = InitiateMultipartUploadRequest(bucket: self.destination.bucket, key: self.destination.key)
         request.headers = self.destination.headers
-        let upload: OSSMultipartUpload
+        let (upload, mayHaveSiblings): (OSSMultipartUpload, Bool)
         do {
-            upload = try await self.client.initiateMultipartUpload(request)
+            (upload, mayHaveSiblings) = try await self.client.initiate(request)
         } catch let error as OSSError where !error.followsLostReply {
             // Refused, or never sent: there is no upload, and nothing to look for later.
             await self.removeRecord()
@@ -69,12 +80,16 @@ extension UploadRun {
         }
         self.openUpload = upload
         let plan = self.requestedPlan
-        do { try await self.writeDurably(self.uploadLine(upload, plan), isFirst: false) } catch {
+        do {
+            let line = self.uploadLine(upload, plan, mayHaveSiblings: mayHaveSiblings)
+            try await self.writeDurably(line, isFirst: false)
+        } catch {
             // Without its ID the record is of no use, and the caller wants one.
             await self.abortShielded(upload)
             self.openUpload = nil
             throw error
         }
+        if mayHaveSiblings { try await self.removeSiblings(of: upload, begunAfter: intent.begun) }
         self.progress.begin(bytesTotal: plan.size, partsTotal: plan.count)
         self.progress.resumed(parts: [], bytes: 0)
         return Session(
@@ -93,11 +108,13 @@ extension UploadRun {
     }
 
     /// The record's line of an upload.
-    func uploadLine(_ upload: OSSMultipartUpload, _ plan: PartPlan) -> [UInt8] {
+    func uploadLine(
+        _ upload: OSSMultipartUpload, _ plan: PartPlan, mayHaveSiblings: Bool = false
+    ) -> [UInt8] {
         Journal.line(
             Journal.Upload(
                 uploadID: upload.uploadID, partSize: plan.partSize, source: self.source.identity,
-                headers: self.headersText
+                headers: self.headersText, mayHaveSiblings: mayHaveSiblings
             )
         )
     }
@@ -113,11 +130,11 @@ extension UploadRun {
     /// Goes on with a recorded upload; nil where a new one has to begin.
     private func resume(_ upload: Journal.Upload, _ journal: Journal) async throws -> Opening? {
         guard !self.options.startsAnew else {
-            await self.giveUp(upload.uploadID, because: "a new beginning was asked for")
+            try await self.giveUp(upload.uploadID, because: "a new beginning was asked for")
             return nil
         }
         guard upload.source.size == self.source.identity.size else {
-            await self.giveUp(
+            try await self.giveUp(
                 upload.uploadID,
                 because:
                     "the source had \(upload.source.size) bytes when it was begun and has \(self.source.identity.size) now"
@@ -125,7 +142,7 @@ extension UploadRun {
             return nil
         }
         guard upload.headers == self.headersText else {
-            await self.giveUp(upload.uploadID, because: "it was begun with other object headers")
+            try await self.giveUp(upload.uploadID, because: "it was begun with other object headers")
             return nil
         }
         let plan = try PartPlan(size: upload.source.size, partSize: upload.partSize)
@@ -151,6 +168,7 @@ extension UploadRun {
         }
         let stored = try await self.keep(recorded, listing, plan, readsAgain: readsAgain)
         self.openUpload = handle
+        if upload.mayHaveSiblings { try await self.removeSiblings(of: handle, begunAfter: journal.intent.begun) }
         let dropped = journal.parts.keys.filter { stored[$0] != journal.parts[$0] }
         if !dropped.isEmpty || upload.source != self.source.identity {
             // Parts of the old content go before the new identity comes.
@@ -270,43 +288,56 @@ extension UploadRun {
     // MARK: What earlier runs left
 
     /// Aborts an upload of this key that will not be gone on with, and says why.
-    func giveUp(_ uploadID: String, because reason: String?) async {
+    ///
+    /// Where the service refuses, that is told and the new upload begins; where it cannot be reached, or the task is
+    /// cancelled, the error is thrown, so that the record is not lost.
+    func giveUp(_ uploadID: String, because reason: String?) async throws {
         let upload = OSSMultipartUpload(
             bucket: self.destination.bucket, key: self.destination.key, uploadID: uploadID
         )
         if let reason {
             self.progress.warn("the earlier upload \(uploadID) is aborted, for \(reason); a new one begins")
         }
-        await self.abortShielded(upload)
+        do { try await self.client.abortAndLook(upload) } catch let error as OSSError where error.code == .service {
+            self.progress.warn("it could not be aborted (\(error)); its parts are stored until it is: abort it by hand")
+        }
     }
 
-    /// Aborts uploads of this key that a lost Initiate left behind: begun after the intent, and still empty.
-    private func removeEmptyUploads(begunAfter intent: Int64) async {
+    /// An Initiate that was sent again may have begun uploads of which no reply told: aborts them.
+    private func removeSiblings(of upload: OSSMultipartUpload, begunAfter intent: Int64) async throws {
+        try await self.removeEmptyUploads(begunAfter: intent, except: upload.uploadID)
+        await self.writeLine(Journal.aloneLine)
+    }
+
+    /// Aborts uploads of this key that a lost Initiate left behind: begun soon after the intent, and still empty.
+    private func removeEmptyUploads(begunAfter intent: Int64, except known: String? = nil) async throws {
+        let moments = intent - Self.dateTolerance...intent + Self.longestInitiate
         do {
             var request = ListMultipartUploadsRequest(bucket: self.destination.bucket)
             request.prefix = self.destination.key
             for try await open in self.client.listMultipartUploadsPages(request)
-            where open.upload.key == self.destination.key {
+            where open.upload.key == self.destination.key && open.upload.uploadID != known {
                 guard let initiated = open.initiated else { continue }
                 let begun = Int64(initiated.timeIntervalSince1970 * 1000) - self.client.observedClockOffset.value
-                guard begun >= intent - Self.dateTolerance else { continue }
+                guard moments.contains(begun) else { continue }
                 if try await self.client.listParts(.init(upload: open.upload)).parts.isEmpty {
-                    await self.abortShielded(open.upload)
+                    try await self.client.abortAndLook(open.upload)
                 } else {
                     self.progress.warn(
                         "the upload \(open.upload.uploadID) of this key is open and has parts; it is left alone"
                     )
                 }
             }
-        } catch {
+        } catch let error as OSSError where error.code == .service {
             self.progress.warn(
-                "an earlier run may have left an empty upload of this key, and it could not be looked for (\(error))"
+                "an Initiate whose reply was lost may have left an empty upload of this key, and it could not be looked for or "
+                    + "aborted (\(error))"
             )
         }
     }
 
     /// Tells of open uploads of this key that no record names.
-    private func reportOpenUploads() async {
+    private func reportOpenUploads() async throws {
         do {
             var request = ListMultipartUploadsRequest(bucket: self.destination.bucket)
             request.prefix = self.destination.key
@@ -320,7 +351,7 @@ extension UploadRun {
                 "there are open uploads of this key that no checkpoint names: \(others.joined(separator: ", ")); "
                     + "abort them if nobody goes on with them"
             )
-        } catch {
+        } catch let error as OSSError {
             // Looking was a courtesy; what matters is that the new upload can begin, and that will say its own errors.
             self.progress.warn("open uploads of this key could not be looked for (\(error))")
         }

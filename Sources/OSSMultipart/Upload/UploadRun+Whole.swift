@@ -59,7 +59,7 @@ extension UploadRun {
         if case .journal(let journal) = Journal.read(try await self.readRecord()), let upload = journal.upload,
             journal.intent.bucket == self.destination.bucket, journal.intent.key == self.destination.key
         {
-            await self.giveUp(
+            try await self.giveUp(
                 upload.uploadID,
                 because: "the source had \(upload.source.size) bytes when it was begun and is smaller than one part now"
             )

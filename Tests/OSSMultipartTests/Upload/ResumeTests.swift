@@ -485,6 +485,49 @@ import Testing
         }
     }
 
+    @Test func `An Initiate that was answered the second time leaves nothing of the first behind`() async throws {
+        try await withLocalServer { fixture in
+            let file = try fixture.file(size: 3 * Self.part)
+            fixture.server.faults.add(.init(.commitThenDrop, operation: "InitiateMultipartUpload", occurrences: 1...2))
+            try await fixture.upload(file)
+            #expect(fixture.count("InitiateMultipartUpload") == 3)
+            #expect(fixture.openUploads.isEmpty)
+            #expect(try await fixture.object() == file.bytes)
+        }
+    }
+
+    @Test func `What a lost Initiate left behind is still looked for when the first run could not`() async throws {
+        try await withLocalServer { fixture in
+            let file = try fixture.file(size: 3 * Self.part)
+            fixture.server.faults.add(
+                .init(.commitThenDrop, operation: "InitiateMultipartUpload", occurrences: 1...1),
+                .init(.dropBeforeReply, operation: "ListMultipartUploads")
+            )
+            let error = try await failure { try await fixture.upload(file) }
+            #expect(error.code == .connection)
+            #expect(fixture.openUploads.count == 2)
+            fixture.server.faults.removeAll()
+            try await fixture.upload(file)
+            #expect(fixture.openUploads.isEmpty)
+            #expect(try await fixture.object() == file.bytes)
+        }
+    }
+
+    @Test func `An earlier upload that cannot be aborted for want of a connection is not forgotten`() async throws {
+        try await withLocalServer { fixture in
+            let file = try fixture.file(size: Self.size)
+            try await fixture.breakUpload(file, atPart: 6)
+            let longer = try self.rewrite(file) { $0 += [1] }
+            fixture.server.faults.add(.init(.dropBeforeReply, operation: "AbortMultipartUpload"))
+            let error = try await failure { try await fixture.upload(longer) }
+            #expect(error.code == .connection)
+            fixture.server.faults.removeAll()
+            try await fixture.upload(longer)
+            #expect(fixture.openUploads.isEmpty)
+            #expect(try await fixture.object() == longer.bytes)
+        }
+    }
+
     @Test func `An upload of that key that was there before is not taken for one's own`() async throws {
         try await withLocalServer { fixture in
             let other = try await fixture.client.initiateMultipartUpload(

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: swift-oss-multipart authors
+
+import FoundationEssentials
+import Glibc
+import OSSLocalServer
+import Testing
+
+/// Many uploads, each with faults and kills drawn from a seed; `make soak` makes it long.
+///
+/// `SOAK_UPLOADS` says how many (12 without it), `SOAK_SEED` which (printed, so that a finding can be had again).
+@Suite struct SoakTests {
+    /// What happened to one upload, and what it may cost.
+    private struct Ordeal {
+        var parts: Int
+        var kills: Int
+        /// Faults of parts, each of which costs at most one part sent again.
+        var partFaults = 0
+        var description = ""
+    }
+
+    private static func variable(_ name: String) -> UInt64? {
+        // SAFETY: the text is read at once; no test sets variables.
+        unsafe getenv(name).flatMap { UInt64(unsafe String(cString: $0)) }
+    }
+
+    @Test func `Uploads survive everything, send little twice and leave nothing behind`() async throws {
+        let uploads = Int(Self.variable("SOAK_UPLOADS") ?? 12)
+        let seed = Self.variable("SOAK_SEED") ?? UInt64.random(in: 0..<1_000_000)
+        print("soak: SOAK_UPLOADS=\(uploads) SOAK_SEED=\(seed)")
+        var random = SoakRandom(state: seed)
+        var (resent, bytesResent, kills, faults) = (0, Int64(0), 0, 0)
+        try await withToolFixture { fixture in
+            for number in 0..<uploads {
+                let ordeal = try await self.upload("upload-\(number)", &random, fixture)
+                let sent = fixture.server.requests.filter { $0.operation == "UploadPart" }
+                let again = sent.count - ordeal.parts
+                #expect(
+                    again <= 4 * ordeal.kills + ordeal.partFaults,
+                    "seed \(seed), upload \(number): \(again) sent again; \(ordeal.description)"
+                )
+                resent += max(0, again)
+                bytesResent += max(
+                    0, sent.reduce(0) { $0 + $1.bytesReceived } - Int64(ordeal.parts * ToolFixture.partSize))
+                kills += ordeal.kills
+                faults += ordeal.partFaults
+                fixture.server.removeAllRequests()
+            }
+            #expect(!fixture.hasLeftovers, "seed \(seed)")
+        }
+        print("soak: \(uploads) uploads, \(kills) kills, \(faults) faults of parts, \(resent) parts sent again")
+    }
+
+    private func upload(_ key: String, _ random: inout SoakRandom, _ fixture: ToolFixture) async throws -> Ordeal {
+        fixture.server.faults.removeAll()
+        let count = random.number(3...30), extra = random.number(0...ToolFixture.partSize - 1)
+        let file = try fixture.file("source.bin", parts: count, extra: extra, seed: UInt8(random.number(1...255)))
+        var ordeal = Ordeal(parts: count + (extra > 0 ? 1 : 0), kills: 0)
+        self.addFaults(&ordeal, &random, fixture)
+
+        let command = fixture.copy(file.path, key, ["--json", "--retries", "8", "--parallel", "4"])
+        for _ in 0..<random.number(0...3) {
+            let moment = random.number(0...ordeal.parts)
+            let process = try fixture.start(command)
+            // Waits for the moment, or for the end where it never comes.
+            try await fixture.wait {
+                fixture.storedParts(key) >= moment || fixture.server.keys(bucket: "media").contains(key)
+            }
+            process.send(SIGKILL)
+            let killed = try await process.outcome()
+            if killed.signal != nil { ordeal.kills += 1 }
+            // It was done before the signal came; a run after that would rightly send everything again.
+            if killed.code == 0 { break }
+        }
+        guard !fixture.server.keys(bucket: "media").contains(key) || fixture.hasLeftovers else {
+            #expect(try await fixture.object(key) == file.bytes, "\(ordeal.description)")
+            return ordeal
+        }
+        var outcome = try await fixture.run(command)
+        // An outcome that could not be found out, or an integrity error of the whole, is for the next run.
+        for _ in 0..<3 where outcome.code != 0 { outcome = try await fixture.run(command) }
+        #expect(outcome.code == 0, "\(ordeal.description): \(outcome.text)")
+        #expect(try await fixture.object(key) == file.bytes, "\(ordeal.description)")
+        return ordeal
+    }
+
+    private func addFaults(_ ordeal: inout Ordeal, _ random: inout SoakRandom, _ fixture: ToolFixture) {
+        for _ in 0..<random.number(0...5) {
+            let part = random.number(1...ordeal.parts)
+            let actions: [OSSServer.Fault.Action] = [
+                .respond(status: 500, code: "InternalError"), .respond(status: 503, code: "SlowDown"),
+                .cut(afterBodyBytes: Int64(random.number(0...100_000))), .dropBeforeReply, .commitThenDrop,
+                .respond(status: 400, code: "InvalidDigest"), .editReplyHeader("ETag", nil),
+                .editReplyHeader("x-oss-hash-crc64ecma", "1"), .stall(.milliseconds(random.number(1...300))),
+                .respondEarly(status: 500, code: "InternalError"),
+            ]
+            let action = actions[random.number(0...actions.count - 1)]
+            fixture.server.faults.add(.init(action, operation: "UploadPart", partNumber: part, occurrences: 1...1))
+            ordeal.partFaults += 1
+            ordeal.description += "part \(part) \(action.kindName), "
+        }
+        if random.number(0...2) == 0 {
+            let actions: [OSSServer.Fault.Action] = [
+                .commitThenDrop, .dropBeforeReply, .respond(status: 200, code: "InternalError"),
+                .respondRaw(status: 200, body: []),
+                .replaceReplyBody(Array("<CompleteMultipartUploadResult><Loc".utf8)),
+                .respond(status: 503, code: "SlowDown"),
+            ]
+            let action = actions[random.number(0...actions.count - 1)]
+            fixture.server.faults.add(.init(action, operation: "CompleteMultipartUpload", occurrences: 1...1))
+            ordeal.description += "Complete \(action.kindName), "
+        }
+        if random.number(0...3) == 0 {
+            fixture.server.faults.add(.init(.commitThenDrop, operation: "InitiateMultipartUpload", occurrences: 1...1))
+            ordeal.description += "Initiate lost, "
+        }
+    }
+}
+
+extension OSSServer.Fault.Action {
+    fileprivate var kindName: String { String("\(self)".prefix(120)) }
+}
+
+/// Numbers that a seed decides.
+private struct SoakRandom {
+    var state: UInt64
+
+    mutating func number(_ range: ClosedRange<Int>) -> Int {
+        self.state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = self.state
+        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+        return range.lowerBound + Int((mixed ^ mixed >> 31) % UInt64(range.count))
+    }
+}
