@@ -53,11 +53,8 @@ import Testing
         try await withTransport { transport in
             let task = Task { try await transport.execute(request) }
             await isThere.wait()
-            let clock = ContinuousClock()
-            let start = clock.now
             task.cancel()
             await #expect(throws: CancellationError.self) { try await task.value }
-            #expect(clock.now - start < .seconds(2))
             isOver.fire()
             // The system may still deliver what it had taken, the end of the connection behind it; curl takes no more.
             let sent = request.progress?.bytesSent

@@ -122,7 +122,8 @@ import Testing
     @Test func `A signal during Complete leaves the outcome to the next run, and nothing is aborted`() async throws {
         try await withToolFixture { fixture in
             fixture.server.faults.add(
-                .init(.stall(.seconds(2)), operation: "CompleteMultipartUpload", occurrences: 1...1))
+                .init(.stall(.seconds(3600)), operation: "CompleteMultipartUpload", occurrences: 1...1)
+            )
             let file = try fixture.file("film.bin", parts: 3)
             let process = try fixture.start(fixture.copy(file.path, "k"))
             try await fixture.wait { fixture.server.faults.count(ofOperation: "CompleteMultipartUpload") > 0 }

@@ -23,15 +23,12 @@ import Testing
         try await withLocalServer { fixture in
             let file = try fixture.file(size: 6 * Self.part)
             if point == .list { try await fixture.breakUpload(file, atPart: 3) }
-            fixture.server.faults.add(.init(.delay(.seconds(30)), operation: point.rawValue))
+            fixture.server.faults.add(.init(.delay(.seconds(3600)), operation: point.rawValue))
             let task = fixture.uploader().start(.file(file.url), to: fixture.destination)
             try await fixture.waitUntilHeld(point.rawValue)
-            let clock = ContinuousClock()
-            let elapsed = await clock.measure {
-                task.cancel()
-                await #expect(throws: CancellationError.self) { try await task.value }
-            }
-            #expect(elapsed < .seconds(5))
+            // What is held is held for longer than the test may take: only cancelling can end it.
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
             fixture.server.faults.removeAll()
             try await fixture.upload(file)
             #expect(try await fixture.object() == file.bytes)
@@ -46,7 +43,7 @@ import Testing
             fixture.server.faults.add(.init(.delay(.seconds(30)), operation: "UploadPart", partNumber: 4))
             let task = fixture.uploader(checkpoints: OSSCheckpoints.none).start(
                 .file(file.url), to: fixture.destination)
-            for await event in task.events where event.kind == .partStored { break }
+            for await event in task.events where event.snapshot.partsDone > 0 { break }
             task.cancel()
             await #expect(throws: CancellationError.self) { try await task.value }
             #expect(fixture.openUploads.isEmpty)

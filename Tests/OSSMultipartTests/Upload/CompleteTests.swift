@@ -191,15 +191,14 @@ import Testing
     @Test func `InvalidPart makes the lost parts be sent again`() async throws {
         try await withLocalServer { fixture in
             let file = try fixture.file(size: 4 * Self.part + 17)
-            fixture.server.faults.add(
-                Self.fault(.respond(status: 503, code: "SlowDown")),
-                .init(.delay(.milliseconds(20)), operation: Self.complete))
+            // Refused, to come again after a second, until the parts have been lost.
+            let later = OSSServer.Fault.Action.respond(status: 503, code: "SlowDown", headers: ["Retry-After": "1"])
+            fixture.server.faults.add(Self.fault(later, OSSServer.Fault.always))
             let task = fixture.uploader().start(.file(file.url), to: fixture.destination)
-            for await event in task.events where event.kind == .completing {
-                let uploadID = try #require(fixture.openUploads.first)
-                try await fixture.server.removeParts([2, 5], ofUpload: uploadID)
-                break
-            }
+            for await event in task.events where event.snapshot.partsDone == 5 { break }
+            let uploadID = try #require(fixture.openUploads.first)
+            try await fixture.server.removeParts([2, 5], ofUpload: uploadID)
+            fixture.server.faults.removeAll()
             let result = try await task.value
             #expect(fixture.partsSent == [1, 2, 2, 3, 4, 5, 5])
             #expect(result.warnings.contains { $0.contains("lost") })

@@ -20,7 +20,7 @@ import Testing
             fixture.server.faults.add(.init(.delay(.milliseconds(20)), operation: "UploadPart"))
             let file = try fixture.file(size: 12 * Self.part + 17)
             let task = fixture.uploader { $0.maximumPartsInFlight = 2 }.start(.file(file.url), to: fixture.destination)
-            for await event in task.events where event.kind == .partStored {
+            for await event in task.events where event.snapshot.partsDone > 0 {
                 try change(file)
                 break
             }
@@ -61,7 +61,7 @@ import Testing
             let file = try fixture.file(size: 8 * Self.part)
             let other = try fixture.file("other", size: 8 * Self.part, seed: 2)
             let task = fixture.uploader { $0.maximumPartsInFlight = 2 }.start(.file(file.url), to: fixture.destination)
-            for await event in task.events where event.kind == .partStored {
+            for await event in task.events where event.snapshot.partsDone > 0 {
                 try Directory.rename(other.path, to: file.path)
                 break
             }

@@ -261,7 +261,7 @@ import Testing
             fixture.server.faults.add(.init(.delay(.milliseconds(20)), operation: "UploadPart"))
             let file = try fixture.file(size: 12 * Self.part)
             let task = fixture.uploader().start(.file(file.url), to: fixture.destination)
-            for await event in task.events where event.kind == .partStored {
+            for await event in task.events where event.snapshot.partsDone > 0 {
                 fixture.server.setExpiration(0, ofAccessKeyID: "ak1")
                 break
             }
@@ -289,7 +289,7 @@ import Testing
             let first = try fixture.file("first", size: 8 * Self.part)
             let second = try fixture.file("second", size: 9 * Self.part, seed: 2)
             let task = fixture.uploader().start(.file(first.url), to: fixture.destination)
-            for await event in task.events where event.kind == .partStored { break }
+            for await event in task.events where event.snapshot.partsDone > 0 { break }
             let error = try await failure { try await fixture.upload(second) }
             #expect(error.code == .checkpointInUse)
             _ = try await task.value
