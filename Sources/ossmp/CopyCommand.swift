@@ -85,11 +85,8 @@ struct CopyCommand {
             await self.uploader.client.shutDown()
             self.report(try result.get())
         } catch is CancellationError {
-            let message =
-                isCompleting.withLock { $0 }
-                ? "stopped while the parts were being joined: outcome unknown, run again to find out"
-                : "stopped; what is stored is kept, run the same command again to go on"
-            Console.note(self.keepsNothing ? "stopped; without a checkpoint the upload was given up" : message)
+            let message = self.stopMessage(task.snapshot, isCompleting: isCompleting.withLock { $0 })
+            Console.note(message)
             if self.options.has("json") { Console.output(Self.errorDocument("cancelled", message).text) }
             throw CancellationError()
         } catch {
@@ -99,7 +96,15 @@ struct CopyCommand {
         }
     }
 
-    private var keepsNothing: Bool { self.options.has("no-checkpoint") }
+    private func stopMessage(_ snapshot: OSSUploadSnapshot, isCompleting: Bool) -> String {
+        if isCompleting {
+            return "stopped while the parts were being joined: outcome unknown, run the same command again to find out"
+        }
+        if self.options.has("no-checkpoint") { return "stopped; without a checkpoint nothing is kept" }
+        guard snapshot.partsDone > 0 else { return "stopped; nothing was stored yet, run the same command again" }
+        return
+            "stopped; \(snapshot.partsDone) of \(snapshot.partsTotal) parts are kept, run the same command again to go on"
+    }
 
     // MARK: While it runs
 

@@ -69,7 +69,7 @@ struct Options {
         Option(name: "proxy", argument: "URL", help: "proxy; empty for none (default: as the environment says)"),
         Option(name: "ca-file", argument: "FILE", help: "CA certificates in PEM"),
         Option(name: "insecure", help: "take every certificate; others can then read and change what is sent"),
-        Option(name: "retries", argument: "N", help: "how often a request is sent again (default: 4)"),
+        Option(name: "retries", argument: "N", help: "how often a request is sent again (default: 7)"),
         Option(name: "json", help: "one JSON object on standard output"),
         Option(name: "quiet", help: "only errors and warnings"),
         Option(name: "verbose", help: "also every part (-v)"),
@@ -79,6 +79,11 @@ struct Options {
 
     init(_ arguments: [String]) throws {
         var arguments = arguments
+        // What is not UTF-8 was replaced: taken as it is, it would name another file and another key.
+        guard !arguments.contains(where: { $0.unicodeScalars.contains("\u{FFFD}") }) else {
+            throw UsageError(
+                "the command line holds bytes that are not UTF-8 (or U+FFFD, which stands for such); rename the file")
+        }
         var command: Command?
         if arguments.count > 1, !arguments[1].hasPrefix("-") {
             guard let named = Command(rawValue: arguments[1]) else {

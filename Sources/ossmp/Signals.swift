@@ -5,7 +5,7 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// SIGINT and SIGTERM: the first one stops the upload and keeps its progress, the second one ends the process.
+/// SIGINT, SIGTERM and SIGHUP: the first one stops the upload and keeps its progress, the second one ends the process.
 ///
 /// They come through Dispatch's signal sources, so nothing runs in a signal handler: a thread of Dispatch's own has the
 /// signals unblocked, and would let them kill the process whatever other threads do. SIGPIPE is ignored: whoever closes the
@@ -24,8 +24,10 @@ final class Signals: Sendable {
     /// Begins to listen.
     init() {
         // SIGXFSZ: a limit on file sizes is an error of the write that meets it.
-        for number in [SIGPIPE, SIGXFSZ, SIGINT, SIGTERM] { _ = signal(number, SIG_IGN) }
-        let numbers = [SIGINT, SIGTERM], queue = self.queue
+        // What was ignored when the tool was started stays so: nohup and shells' background jobs rely on it.
+        let numbers = [SIGINT, SIGTERM, SIGHUP].filter { !Self.isIgnored($0) }
+        for number in [SIGPIPE, SIGXFSZ] + numbers { _ = signal(number, SIG_IGN) }
+        let queue = self.queue
         unsafe self.sources = numbers.map { DispatchSource.makeSignalSource(signal: $0, queue: queue) }
         for (number, source) in unsafe zip(numbers, self.sources) {
             source.setEventHandler { [weak self] in self?.take(number) }
@@ -44,6 +46,14 @@ final class Signals: Sendable {
 
     /// The code to end with after a signal, as shells give it: 128 and the signal's number.
     var exitCode: Int32 { 128 + (self.state.withLock(\.received) ?? SIGINT) }
+
+    private static func isIgnored(_ number: Int32) -> Bool {
+        var action = sigaction()
+        // SAFETY: the structure is this frame's own; the handler is only compared, as the number that SIG_IGN is.
+        guard unsafe sigaction(number, nil, &action) == 0 else { return false }
+        return unsafe unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
+            == unsafeBitCast(SIG_IGN, to: Int.self)
+    }
 
     private func take(_ number: Int32) {
         let (isFirst, stop) = self.state.withLock { state in

@@ -95,7 +95,31 @@ import Testing
         }
     }
 
-    @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)])
+    @Test
+    func `Killed before and after Initiate was applied it leaves no upload behind once a later run has succeeded`()
+        async throws
+    {
+        try await withToolFixture { fixture in
+            let file = try fixture.file("film.bin", parts: 3)
+            for action: OSSServer.Fault.Action in [.delay(.seconds(3600)), .stall(.seconds(3600))] {
+                fixture.server.faults.add(.init(action, operation: "InitiateMultipartUpload"))
+                let before = fixture.server.faults.count(ofOperation: "InitiateMultipartUpload")
+                let process = try fixture.start(fixture.copy(file.path, "k"))
+                try await fixture.wait { fixture.server.faults.count(ofOperation: "InitiateMultipartUpload") > before }
+                if action == .stall(.seconds(3600)) {
+                    try await fixture.wait { !fixture.server.openUploads(bucket: "media").isEmpty }
+                }
+                process.send(SIGKILL)
+                _ = try await process.outcome()
+                fixture.server.faults.removeAll()
+                #expect(try await fixture.run(fixture.copy(file.path, "k")).code == 0)
+                #expect(try await fixture.object("k") == file.bytes)
+                #expect(!fixture.hasLeftovers)
+            }
+        }
+    }
+
+    @Test(arguments: [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129)] as [(Int32, Int32)])
     func `A signal in mid-run keeps the progress, and the next run goes on`(signal: Int32, code: Int32) async throws {
         try await withToolFixture { fixture in
             fixture.hold(7...17)
@@ -240,7 +264,7 @@ import Testing
         ["cp", "a", "oss://media/k", "--endpoint", "http://host/path"],
         ["ls-parts", "oss://media/k"], ["abort", "oss://media/k"],
         ["abort", "oss://media/k", "--all", "--upload-id", "x"],
-        ["nonsense"], [], ["cp", "a", "oss://media/k", "--retries", "x"],
+        ["nonsense"], [], ["cp", "a", "oss://media/bad\u{FFFD}"], ["cp", "a", "oss://media/k", "--retries", "x"],
     ])
     func `A wrong command line gives code 2, a message, and no request`(arguments: [String]) async throws {
         try await withToolFixture { fixture in

@@ -30,7 +30,7 @@ public final class OSSClient: Sendable {
         public var signatureVersion: SignatureVersion = .v4
         /// How often a request is sent again.
         ///
-        /// Default: 5 attempts, waits from 200 ms to 20 s.
+        /// Default: 8 attempts, waits from 200 ms to 20 s.
         public var retryPolicy = OSSRetryPolicy()
         /// How long a connection may take to come about.
         ///

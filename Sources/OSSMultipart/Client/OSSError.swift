@@ -20,6 +20,8 @@ public struct OSSError: Error, Sendable {
     public internal(set) var underlying: (any Error)?
     /// How the upload can go on, for failures of an upload that can.
     public internal(set) var resumption: Resumption?
+    /// The reply that was none of the operation's, or whose checksums differ.
+    var reply: Reply?
     /// Whether an attempt before the last may have been applied although no reply came.
     var followsLostReply = false
 
@@ -79,6 +81,12 @@ extension OSSError {
 
         /// The name, for example `integrity`.
         public var description: String { self.name.rawValue }
+    }
+
+    /// What names a reply that is no refusal.
+    struct Reply: Sendable, Hashable {
+        let status: Int
+        let requestID: String?
     }
 
     /// An operation of the service, by its documented name.
@@ -197,6 +205,8 @@ extension OSSError: CustomStringConvertible, CustomDebugStringConvertible {
         text += self.message
         if let service = self.service {
             text += " [status \(service.status), code \(service.code), request ID \(service.requestID ?? "none")]"
+        } else if let reply = self.reply {
+            text += " [status \(reply.status), request ID \(reply.requestID ?? "none")]"
         }
         // What comes from the outside must not break the line.
         return text.replacingControlCharacters

@@ -8,8 +8,8 @@
 public struct OSSRetryPolicy: Sendable, Hashable {
     /// Most attempts of one request, the first one included: 1 or more.
     ///
-    /// Default: 5.
-    public var maximumAttempts = 5
+    /// Default: 8, which bridges an outage of about ten seconds; five would end within two.
+    public var maximumAttempts = 8
     /// The first wait's upper end.
     ///
     /// Default: 200 ms.

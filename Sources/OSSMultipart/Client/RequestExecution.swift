@@ -43,10 +43,13 @@ extension OSSClient {
                     )
                     do throws(OSSError) {
                         try self.compareCRC64(of: reply, request)
+                        try self.compareETag(of: reply, request)
                         return try check(reply)
                     } catch {
                         // What the operation makes of a good reply is its answer; only a reply that is none is no answer.
                         guard error.code == .malformedReply || error.code == .integrity else { throw error }
+                        var error = error
+                        error.reply = OSSError.Reply(status: response.status, requestID: response.requestID)
                         mayBeApplied = true
                         guard request.mayBeResent, attempt < self.configuration.retryPolicy.maximumAttempts else {
                             throw error.givingUp(afterAttempts: attempt, followsLostReply: true)
@@ -181,10 +184,25 @@ extension OSSClient {
         )
     }
 
+    /// Compares the ETag with the MD5 that was sent, where the service offers no CRC-64 to compare and the ETag can only be
+    /// an MD5: 32 digits, of an object that the service does not encrypt.
+    private func compareETag(of reply: ServiceResponse, _ request: ServiceRequest) throws(OSSError) {
+        guard case .region = request.body, let md5 = reply.md5,
+            !request.integrity.comparesCRC64 || reply.serviceCRC64 == nil,
+            reply.headers["x-oss-server-side-encryption"] == nil, let eTag = reply.eTag,
+            let stored = Hex.decode(eTag), stored.count == 16, stored != md5
+        else { return }
+        throw OSSError(
+            .integrity,
+            "the service stored bytes with the MD5 \(eTag), but those sent have \(Hex.upper(md5)): they changed on the way; run "
+                + "it again, and look at the network and the machine's memory if it stays",
+            operation: request.operation, partNumber: request.partNumber
+        )
+    }
+
     private static func error(for service: OSSError.Service, _ request: ServiceRequest) -> OSSError {
-        let said = service.message.isEmpty ? "the service refused without a reason" : service.message
         return OSSError(
-            service.code == .invalidDigest ? .integrity : .service, ServiceAdvice.message(said, service),
+            service.code == .invalidDigest ? .integrity : .service, ServiceAdvice.message(on: service),
             operation: request.operation, partNumber: request.partNumber, service: service
         )
     }
@@ -193,7 +211,8 @@ extension OSSClient {
         let (code, advice): (OSSError.Code, String) =
             switch error.kind {
             case .resolve: (.connection, "check the endpoint's spelling, the addressing style and the name service")
-            case .connect: (.connection, "check the endpoint, its port and the network")
+            case .connect:
+                (.connection, "check the endpoint, its port and scheme, the proxy if there is one, and the network")
             case .connectTimeout: (.timeout, "check the endpoint and the network, or allow a longer connectTimeout")
             case .tls: (.connection, "check the certificate, the CA file and the machine's clock")
             case .send, .receive: (.connection, "try again when the network is steady")
@@ -233,6 +252,7 @@ extension OSSError {
             partNumber: self.partNumber, service: self.service, underlying: self.underlying
         )
         error.followsLostReply = followsLostReply
+        error.reply = self.reply
         return error
     }
 }

@@ -33,7 +33,11 @@ enum RetryClassifier {
         "QpsLimitExceeded", "RequestRateLimitExceeded", "Throttling",
     ]
     private static let transientCodes: Set<String> = ["InternalError", "RequestTimeout", "IncompleteBody"]
-    private static let transientStatuses: Set<Int> = [408, 500, 502, 504]
+    /// A failure of the service, or of a gateway before it, that may pass: all of 5xx but "not implemented" and "version not
+    /// supported", and a request that took the service too long.
+    private static func isTransient(_ status: Int) -> Bool {
+        status == 408 || ((500...599).contains(status) && status != 501 && status != 505)
+    }
     private static let credentialCodes: Set<String> = [
         "SecurityTokenExpired", "InvalidSecurityToken", "InvalidAccessKeyId",
     ]
@@ -51,9 +55,9 @@ enum RetryClassifier {
         // Some gateways answer 200 with an error document.
         if (200...299).contains(response.status), service == nil { return .success }
         if self.throttlingCodes.contains(code) || response.status == 503 || response.status == 429 {
-            return .again(after: self.askedWait(response.headers))
+            return .again(after: self.askedWait(response.headers, now: now))
         }
-        if self.transientCodes.contains(code) || self.transientStatuses.contains(response.status) {
+        if self.transientCodes.contains(code) || self.isTransient(response.status) {
             return .again(after: nil)
         }
         if code == "InvalidDigest" { return .againFromSource }
@@ -87,7 +91,7 @@ enum RetryClassifier {
     /// Whether the request may have been applied although its reply says that it failed: the service failed in the midst of
     /// it, or somebody between us and the service answered.
     static func mayHaveBeenApplied(_ response: TransportResponse, _ service: OSSError.Service?) -> Bool {
-        [500, 502, 504, 408].contains(response.status) || service?.code == .internalError
+        (response.status != 503 && self.isTransient(response.status)) || service?.code == .internalError
     }
 
     private static func serverTime(_ response: TransportResponse, _ service: OSSError.Service?) -> Timestamp? {
@@ -99,7 +103,12 @@ enum RetryClassifier {
             .flatMap { $0.seconds > 1_262_304_000 ? $0 : nil }
     }
 
-    private static func askedWait(_ headers: HTTPFields) -> Duration? {
+    private static func askedWait(_ headers: HTTPFields, now: Int64) -> Duration? {
+        if let date = headers["Retry-After"].flatMap({ Timestamp(httpDate: $0) }) {
+            // By the server's own clock, where it tells the time.
+            let present = headers["Date"].flatMap { Timestamp(httpDate: $0) } ?? Timestamp(milliseconds: now)
+            return min(.milliseconds(max(0, date.milliseconds - present.milliseconds)), self.longestAskedWait)
+        }
         if let seconds = headers["Retry-After"].flatMap({ Int64($0) }), seconds >= 0 {
             return min(.seconds(seconds), self.longestAskedWait)
         }

@@ -3,25 +3,29 @@
 
 /// What to do about the service's refusals.
 enum ServiceAdvice {
-    /// The service's sentence with advice behind it, where there is some.
-    static func message(_ said: String, _ service: OSSError.Service) -> String {
+    /// The service's sentence as a quotation, and what to do where that is known.
+    static func message(on service: OSSError.Service) -> String {
+        let said =
+            service.message.isEmpty ? "the service refused without a reason" : "the service says \"\(service.message)\""
         guard let advice = self.advice(on: service) else { return said }
-        let end = said.last == "." || said.last == "!" ? "" : "."
-        return "\(said)\(end) \(advice)"
+        return "\(said); \(advice)"
     }
 
     private static func advice(on service: OSSError.Service) -> String? {
         switch service.code {
         case .accessDenied:
-            "Check the policy of this user or token (an upload needs oss:PutObject; going on with one needs oss:ListParts, "
-                + "giving one up oss:AbortMultipartUpload), and that bucket and endpoint belong together"
-        case .signatureDoesNotMatch: "Check the access key secret and the region"
-        case .invalidAccessKeyID: "Check the access key ID; keys that begin with STS. need their security token"
-        case .securityTokenExpired, .invalidSecurityToken: "Get new temporary credentials, then run again"
-        case .requestTimeTooSkewed: "Set this machine's clock"
-        case .noSuchBucket: "Check the bucket's name and the endpoint's region"
-        case .invalidDigest: "The bytes changed on the way or while they were read; run again"
-        case .fileAlreadyExists: "Overwriting was forbidden; choose another key or allow it"
+            "check the policy of this user or token (an upload needs oss:PutObject; going on with one oss:ListParts, giving one up "
+                + "oss:AbortMultipartUpload, finding out what a lost reply hid oss:GetObject), and that bucket and endpoint belong "
+                + "together"
+        case .signatureDoesNotMatch: "check the access key secret and the region"
+        case .invalidAccessKeyID: "check the access key ID; keys that begin with STS. need their security token"
+        case .securityTokenExpired, .invalidSecurityToken: "get new temporary credentials, then run again"
+        case .requestTimeTooSkewed: "set this machine's clock"
+        case .noSuchBucket: "check the bucket's name and the endpoint's region"
+        case .invalidDigest: "the bytes changed on the way or while they were read: run again"
+        case .fileAlreadyExists: "overwriting was forbidden: choose another key or allow it"
+        case _ where (300...399).contains(service.status):
+            "redirects are not followed: give the endpoint that the bucket is at"
         default: nil
         }
     }

@@ -57,4 +57,22 @@ extension OSSClient {
             operation: .abortMultipartUpload
         )
     }
+
+    /// As ``abortAndLook(_:)``, for clean-up: ends after a while, and returns what went wrong instead of throwing it.
+    func abort(_ upload: OSSMultipartUpload, within limit: Duration) async -> String? {
+        await withTaskGroup(of: String?.self) { group in
+            group.addTask {
+                do { try await self.abortAndLook(upload) } catch { return "\(error)" }
+                return nil
+            }
+            group.addTask {
+                // Cancelled where the abort was quicker: its answer is not looked at then.
+                try? await self.surroundings.wait(limit)
+                return "no answer within \(limit)"
+            }
+            let first = await group.next()
+            group.cancelAll()
+            return first ?? nil
+        }
+    }
 }

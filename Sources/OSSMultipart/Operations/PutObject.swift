@@ -92,6 +92,10 @@ extension OSSClient {
         call.progress = progress
         return try await self.perform(call) { (reply) throws(OSSError) in
             if reply.status == 203 { throw Self.callbackFailure(reply, .putObject) }
+            // Every store gives one. A reply without it is somebody else's: a portal's page, say.
+            guard reply.eTag != nil || reply.serviceCRC64 != nil else {
+                throw Document.malformed("it has neither an ETag nor a CRC-64", .putObject)
+            }
             return PutObjectResult(
                 eTag: reply.eTag, crc64: reply.serviceCRC64, sentCRC64: reply.crc64, md5: reply.md5,
                 versionID: reply.headers["x-oss-version-id"], requestID: reply.requestID

@@ -64,6 +64,18 @@ struct OpenSource: Sendable {
             throw OSSError(.sourceUnreadable, "the source \(path) is \(status.kind.noun), not a file")
         }
         self.identity = SourceIdentity(status)
+        guard status.size == 0 else { return }
+        // Files of /proc and the like say that they are empty, and are not.
+        var byte: [UInt8] = [0]
+        let hasMore: Bool
+        do throws(SystemError) { hasMore = try self.file.read(at: 0, into: &byte) > 0 } catch {
+            throw OSSError(.sourceUnreadable, "the source cannot be read: \(error)", underlying: error)
+        }
+        guard !hasMore else {
+            throw OSSError(
+                .sourceUnreadable, "the source \(path) says that it has no bytes, and has some: copy it to a file first"
+            )
+        }
     }
 
     /// A region of the file, for a request's body.

@@ -17,8 +17,10 @@ struct Expectation: Sendable {
     let size: Int64
     /// CRC-64 of the whole; nil where it was not computed for every part.
     let crc64: UInt64?
-    /// The ETag that the parts give; the service does not promise the rule.
+    /// The ETag that the parts' ETags give; the service does not promise the rule.
     let eTag: String
+    /// Whether each of those ETags is the MD5 of the bytes sent: only then the ETag says something of the bytes.
+    let eTagProvesBytes: Bool
 
     init(_ parts: [PartReceipt], size: Int64) throws(OSSError) {
         self.size = size
@@ -31,16 +33,21 @@ struct Expectation: Sendable {
             whole = CRC64.combine(before, crc64, lengthOfSecond: part.size)
         }
         self.crc64 = whole
+        self.eTagProvesBytes = parts.allSatisfy { part in
+            part.md5.map { Hex.upper($0).equalsIgnoringASCIICase(part.eTag) } ?? false
+        }
         do throws(DigestError) { self.eTag = try MultipartETag.of(partETags: parts.map(\.eTag)) } catch {
             // Where MD5 is forbidden there is no ETag to compare; the CRC-64 decides.
             self.eTag = ""
         }
     }
 
-    init(size: Int64, crc64: UInt64?, eTag: String) {
+    /// An object of one request.
+    init(size: Int64, crc64: UInt64?, md5: [UInt8]?) {
         self.size = size
         self.crc64 = crc64
-        self.eTag = eTag
+        self.eTag = md5.map { Hex.upper($0) } ?? ""
+        self.eTagProvesBytes = md5 != nil
     }
 }
 
@@ -94,7 +101,7 @@ extension UploadRun {
                     if let completion = try await self.findOut(session.upload, expectation, after: error) {
                         return completion
                     }
-                    guard attempt < policy.maximumAttempts else { throw error }
+                    guard attempt < policy.maximumAttempts else { throw Self.neverStored(after: attempt, error) }
                     // Not stored, and still open: Complete may be sent again.
                     let cap = policy.delayCap(afterAttempts: attempt)
                     try await self.client.surroundings.wait(cap * self.client.surroundings.random())
@@ -108,7 +115,11 @@ extension UploadRun {
                     if case .ours(let object) = try await self.lookOrThrow(expectation, after: error) {
                         return .stored(object)
                     }
-                    self.mayBeCompleted = false
+                    await self.discard(session.upload)
+                    throw error
+                case (.service, .fileAlreadyExists?):
+                    // Another object is there, and it must not be replaced: no later run can finish this upload.
+                    await self.discard(session.upload)
                     throw error
                 case (.service, .invalidPart?):
                     self.mayBeCompleted = false
@@ -126,6 +137,14 @@ extension UploadRun {
             .outcomeUnknown, "it could not be found out whether the object is stored; run again to find out",
             operation: .completeMultipartUpload
         )
+    }
+
+    /// Gives up an upload that can never be completed, and its record.
+    private func discard(_ upload: OSSMultipartUpload) async {
+        self.mayBeCompleted = false
+        await self.abortShielded(upload)
+        self.openUpload = nil
+        await self.removeRecord()
     }
 
     /// A reply was lost: looks at the key, then at the upload.
@@ -163,6 +182,17 @@ extension UploadRun {
         return look
     }
 
+    private static func neverStored(after attempts: Int, _ error: OSSError) -> OSSError {
+        var failure = OSSError(
+            .outcomeUnknown,
+            "the parts were to be joined \(attempts) times, and no object came of it; all parts are stored: run again later; the last "
+                + "answer was: \((error.underlying as? OSSError ?? error).message)",
+            operation: .completeMultipartUpload, service: error.service, underlying: error
+        )
+        failure.reply = error.reply ?? (error.underlying as? OSSError)?.reply
+        return failure
+    }
+
     private static func outcomeUnknown(after error: OSSError) -> OSSError {
         OSSError(
             .outcomeUnknown,
@@ -192,7 +222,7 @@ extension UploadRun {
             return .ours(object)
         }
         guard let eTag = head.eTag, eTag.equalsIgnoringASCIICase(expectation.eTag) else { return .cannotTell }
-        object.proof = .eTag
+        if expectation.eTagProvesBytes { object.proof = .eTag }
         return .ours(object)
     }
 
@@ -232,6 +262,9 @@ extension UploadRun {
             guard head.size == expectation.size else {
                 throw contradicted("it has \(head.size) bytes, the source \(expectation.size)")
             }
+            if let told = said.eTag, let found = head.eTag, !told.equalsIgnoringASCIICase(found) {
+                throw contradicted("its ETag is \(found), and the service had said \(told)")
+            }
             object.eTag = object.eTag ?? head.eTag
             object.proof = .size
             if let theirs = head.crc64, let ours = expectation.crc64 {
@@ -239,11 +272,20 @@ extension UploadRun {
                 object.proof = .crc64
                 return object
             }
+        } catch let error as OSSError where error.service?.status == 404 {
+            throw OSSError(
+                .outcomeUnknown,
+                "the service said that the object is stored, but there is none under the key; something other than the service may "
+                    + "have answered: check the endpoint and the proxy, then run again",
+                operation: operation, service: error.service, underlying: error
+            )
         } catch let error as OSSError where error.code != .integrity {
             // The service said that it is stored; that it cannot be looked at takes nothing from that.
             self.progress.warn("the stored object could not be looked at (\(error.message))")
         }
-        if let eTag = object.eTag, eTag.equalsIgnoringASCIICase(expectation.eTag) { object.proof = .eTag }
+        if expectation.eTagProvesBytes, let eTag = object.eTag, eTag.equalsIgnoringASCIICase(expectation.eTag) {
+            object.proof = .eTag
+        }
         return object
     }
 }

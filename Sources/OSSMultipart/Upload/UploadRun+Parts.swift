@@ -3,11 +3,17 @@
 
 /// Sending the parts.
 extension UploadRun {
-    /// What became of a part.
-    private struct PartOutcome: Sendable {
-        let number: Int
-        let result: Result<PartReceipt, any Error>
+    /// What became of a part, or of the time that the others are given once one has failed.
+    private enum Outcome: Sendable {
+        case part(Int, Result<PartReceipt, any Error>)
+        case graceIsOver
     }
+
+    /// How long parts in flight may go on once another has failed for good: what is all but stored is worth keeping, and an
+    /// abort must not overtake it.
+    ///
+    /// *Source:* our own choice. *Applies to:* failures; a cancelled upload stops at once.
+    private static let grace: Duration = .seconds(5)
 
     /// Sends every part that is not stored, several at a time, and records each as it is stored.
     ///
@@ -20,7 +26,7 @@ extension UploadRun {
         let upload = session.upload
         var machine = session.machine
         defer { session.machine = machine }
-        await withTaskGroup(of: PartOutcome.self) { group in
+        await withTaskGroup(of: Outcome.self) { group in
             loop: while true {
                 switch machine.next() {
                 case .send(let part):
@@ -36,31 +42,39 @@ extension UploadRun {
                                 number: part.number, size: part.size, md5: result.md5,
                                 crc64: integrity.comparesCRC64 ? result.info.crc64 : nil, eTag: result.info.eTag
                             )
-                            return PartOutcome(number: part.number, result: .success(receipt))
+                            return .part(part.number, .success(receipt))
                         } catch {
-                            return PartOutcome(number: part.number, result: .failure(error))
+                            return .part(part.number, .failure(error))
                         }
                     }
                 case .wait:
                     guard let outcome = await group.next() else { break loop }
-                    switch outcome.result {
-                    case .success(let receipt):
+                    switch outcome {
+                    case .graceIsOver: group.cancelAll()
+                    case .part(_, .success(let receipt)):
                         machine.stored(receipt)
                         sent = (sent.parts + 1, sent.bytes + receipt.size)
                         self.progress.partStored(receipt.number, bytes: receipt.size)
                         await self.writeLine(Journal.line(receipt))
-                    case .failure(let error):
-                        machine.failed(outcome.number)
-                        self.progress.partFailed(outcome.number, wasStopped: error is CancellationError)
-                        if failure == nil {
-                            failure = error
-                            group.cancelAll()
+                    case .part(let number, .failure(let error)):
+                        machine.failed(number)
+                        self.progress.partFailed(number, wasStopped: error is CancellationError)
+                        guard failure == nil else { continue }
+                        failure = error
+                        let wait = self.client.surroundings.wait
+                        group.addTask {
+                            // Cancelled when all have ended before: then nothing waits for it.
+                            try? await wait(Self.grace)
+                            return .graceIsOver
                         }
                     }
-                case .allStored, .stopped: break loop
+                case .allStored, .stopped:
+                    group.cancelAll()
+                    break loop
                 }
             }
         }
+        if let error = failure as? OSSError, error.service?.code == .noSuchUpload { throw UploadGone() }
         if let failure { throw failure }
         try Task.checkCancellation()
         return sent

@@ -274,7 +274,7 @@ extension UploadRun {
                     recorded[part.number].map { $0.crc64 == digests.crc64 || $0.md5 == digests.md5 } ?? false
                 }
             }
-            if isSource, case .ours(let object) = try await self.look(for: try Expectation(list, size: plan.size)) {
+            if isSource, case .ours(let object) = try await self.lookIfAllowed(try Expectation(list, size: plan.size)) {
                 self.openUpload = upload
                 self.progress.begin(bytesTotal: plan.size, partsTotal: plan.count)
                 self.progress.resumed(parts: 1...plan.count, bytes: plan.size)
@@ -283,6 +283,17 @@ extension UploadRun {
         }
         self.progress.warn("the upload \(upload.uploadID) is gone from the service; it begins anew")
         return nil
+    }
+
+    /// Looks at the key; where that is denied nothing is known of what is there, and sending all again is the way that is right
+    /// whatever it is.
+    private func lookIfAllowed(_ expectation: Expectation) async throws -> Look {
+        do { return try await self.look(for: expectation) } catch let error as OSSError
+            where error.service?.status == 403
+        {
+            self.progress.warn("whether an earlier run had completed the upload cannot be seen (\(error.message))")
+            return .notOurs
+        }
     }
 
     // MARK: What earlier runs left

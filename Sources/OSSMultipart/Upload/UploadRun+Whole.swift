@@ -20,9 +20,7 @@ extension UploadRun {
         do {
             let result = try await self.client.putObject(request, source: self.source, progress: counter)
             // An ETag of PutObject is the MD5, except where the service encrypts.
-            let expectation = Expectation(
-                size: size, crc64: result.sentCRC64, eTag: result.md5.map { Hex.upper($0) } ?? ""
-            )
+            let expectation = Expectation(size: size, crc64: result.sentCRC64, md5: result.md5)
             object = try await self.prove(
                 StoredObject(
                     eTag: result.eTag, crc64: result.crc64, versionID: result.versionID, requestID: result.requestID,
@@ -46,9 +44,7 @@ extension UploadRun {
     private func afterLostReply(_ error: OSSError) async throws -> StoredObject {
         let region = self.source.region(at: 0, length: self.source.identity.size)
         let digests = try await self.client.digests(of: region, md5: true, crc64: true)
-        let expectation = Expectation(
-            size: region.length, crc64: digests.crc64, eTag: digests.md5.map { Hex.upper($0) } ?? ""
-        )
+        let expectation = Expectation(size: region.length, crc64: digests.crc64, md5: digests.md5)
         guard case .ours(let object) = try await self.look(for: expectation) else { throw error }
         return object
     }

@@ -26,6 +26,11 @@ final class UploadRun {
     /// *Source:* our own choice: what one broken request costs. *Applies to:* sources smaller than one part.
     private static let wholeObjectLimit: Int64 = 64 * 1024 * 1024
 
+    /// How long an abort may hold up an upload that has ended.
+    ///
+    /// *Source:* our own choice. *Applies to:* the abort after a failure or a cancellation without a checkpoint.
+    private static let longestAbort: Duration = .seconds(10)
+
     let client: OSSClient
     let options: OSSUploader.Configuration
     let checkpoints: OSSCheckpoints
@@ -183,12 +188,9 @@ final class UploadRun {
 
     /// Aborts an upload that nobody will go on with, also where the task is cancelled; a failure is told, not thrown.
     func abortShielded(_ upload: OSSMultipartUpload) async {
-        let client = self.client
+        let client = self.client, limit = Self.longestAbort
         // A task of its own, awaited: clean-up must run although this task may be cancelled.
-        let failure = await Task { () -> (any Error)? in
-            do { try await client.abortAndLook(upload) } catch { return error }
-            return nil
-        }.value
+        let failure = await Task { await client.abort(upload, within: limit) }.value
         if let failure {
             self.progress.warn(
                 "the upload \(upload.uploadID) could not be aborted (\(failure)); its parts are stored until it is: abort it by "

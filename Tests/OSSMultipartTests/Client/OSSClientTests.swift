@@ -165,9 +165,9 @@ import Testing
         } catch let error as OSSError {
             #expect(error.service?.code == .internalError)
             #expect(error.description.contains("REQUEST-InternalError"))
-            #expect(error.description.contains("5 attempts"))
+            #expect(error.description.contains("8 attempts"))
         }
-        #expect(transport.requests.count == 5)
+        #expect(transport.requests.count == 8)
     }
 
     @Test func `A refusal is told at once, with code, request ID and operation`() async throws {
@@ -265,7 +265,7 @@ import Testing
                 _ = try await other.uploadPart(.init(upload: self.upload, partNumber: 1, body: .bytes(bytes)))
             } == .integrity
         )
-        #expect(broken.requests.count == 5)
+        #expect(broken.requests.count == 8)
     }
 
     @Test func `A part's reply without ETag is not taken`() async throws {

@@ -26,7 +26,8 @@ import Testing
     }
 
     @Test(arguments: [
-        (500, ""), (502, ""), (504, ""), (408, ""), (500, "InternalError"), (400, "RequestTimeout"),
+        (500, ""), (502, ""), (504, ""), (408, ""), (520, ""), (599, ""), (500, "InternalError"),
+        (400, "RequestTimeout"),
         (400, "IncompleteBody"),
         (200, "InternalError"),
     ])
@@ -44,6 +45,10 @@ import Testing
         #expect(self.verdict(status, code, headers: ["x-oss-qos-delay-time": "1500"]).contains("1.5 seconds"))
         #expect(self.verdict(status, code, headers: ["Retry-After": "86400"]).contains("60.0 seconds"))
         #expect(self.verdict(status, code, headers: ["Retry-After": "soon"]) == "again(after: nil)")
+        let dates: HTTPFields = [
+            "Date": "Sat, 16 Dec 2023 16:20:57 GMT", "Retry-After": "Sat, 16 Dec 2023 16:21:00 GMT",
+        ]
+        #expect(self.verdict(status, code, headers: dates).contains("3.0 seconds"))
     }
 
     @Test(arguments: [

@@ -242,6 +242,57 @@ import Testing
         }
     }
 
+    @Test func `Where it can never be seen whether an earlier run had completed, all is sent again, and that is said`()
+        async throws
+    {
+        try await withLocalServer { fixture in
+            let file = try fixture.file(size: Self.size)
+            fixture.server.faults.add(
+                .init(.commitThenDrop, operation: "CompleteMultipartUpload", occurrences: 1...1),
+                .init(.respond(status: 403, code: "AccessDenied"), operation: "HeadObject")
+            )
+            let error = try await failure { try await fixture.upload(file) }
+            #expect(error.code == .outcomeUnknown)
+            let result = try await fixture.upload(file)
+            #expect(result.partsSent == 11)
+            #expect(result.warnings.contains { $0.contains("cannot be seen") })
+            #expect(try await fixture.object() == file.bytes)
+            #expect(fixture.records.isEmpty)
+        }
+    }
+
+    @Test func `An upload that vanishes in mid-run begins anew in the same run`() async throws {
+        try await withLocalServer { fixture in
+            let file = try fixture.file(size: Self.size)
+            fixture.server.faults.add(
+                .init(
+                    .respond(status: 404, code: "NoSuchUpload"), operation: "UploadPart", partNumber: 4,
+                    occurrences: 1...1)
+            )
+            let result = try await fixture.upload(file)
+            #expect(fixture.count("InitiateMultipartUpload") == 2)
+            #expect(result.warnings.contains { $0.contains("gone") })
+            #expect(try await fixture.object() == file.bytes)
+        }
+    }
+
+    @Test func `Parts in flight when another fails are stored and kept`() async throws {
+        try await withLocalServer { fixture in
+            let file = try fixture.file(size: Self.size)
+            fixture.server.faults.add(
+                .init(.respond(status: 403, code: "AccessDenied"), operation: "UploadPart", partNumber: 1))
+            for part in 2...4 {
+                fixture.server.faults.add(.init(.delay(.milliseconds(300)), operation: "UploadPart", partNumber: part))
+            }
+            _ = try await failure { try await fixture.upload(file) }
+            fixture.server.faults.removeAll()
+            fixture.server.removeAllRequests()
+            try await fixture.upload(file)
+            #expect(fixture.partsSent.first == 1)
+            #expect(!fixture.partsSent.contains(2) && !fixture.partsSent.contains(3) && !fixture.partsSent.contains(4))
+        }
+    }
+
     @Test func `Only Complete was missing: no part is sent`() async throws {
         try await withLocalServer { fixture in
             let file = try fixture.file(size: 10 * Self.part)
@@ -476,7 +527,7 @@ import Testing
             fixture.server.faults.add(.init(.commitThenDrop, operation: "InitiateMultipartUpload"))
             let error = try await failure { try await fixture.upload(file) }
             #expect(error.operation == .initiateMultipartUpload)
-            #expect(fixture.openUploads.count == 5)
+            #expect(fixture.openUploads.count == 8)
             #expect(fixture.records.count == 1)
             fixture.server.faults.removeAll()
             try await fixture.upload(file)

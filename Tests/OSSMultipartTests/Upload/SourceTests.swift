@@ -70,6 +70,55 @@ import Testing
         }
     }
 
+    @Test func `A file that only says that it is empty is not taken for an empty one`() async throws {
+        try await withLocalServer { fixture in
+            let error = try await failure {
+                _ = try await fixture.uploader().upload(
+                    .file(URL(filePath: "/proc/self/status")), to: fixture.destination)
+            }
+            #expect(error.code == .sourceUnreadable)
+            #expect(fixture.server.requests.isEmpty)
+        }
+    }
+
+    @Test func `A source that cannot be read is told as such`() throws {
+        try withTemporaryFolder { folder in
+            let file = try PosixFile(path: folder + "/write-only", [.write, .create])
+            try file.truncate(to: 1000)
+            let region = SourceRegion(file: file, offset: 0, length: 1000)
+            #expect {
+                _ = try SourceDigests.compute(of: region, md5: true, crc64: true) { false }
+            } throws: { ($0 as? OSSError)?.code == .sourceUnreadable }
+        }
+    }
+
+    // https://github.com/aws/aws-sdk-ruby/issues/2796
+    @Test func `Without a checksum in the replies a flipped part is seen by its ETag`() async throws {
+        try await withLocalServer { fixture in
+            let wrong = "\"\(String(repeating: "0", count: 32))\""
+            fixture.server.faults.add(
+                .init(.editReplyHeader("x-oss-hash-crc64ecma", nil)),
+                .init(.editReplyHeader("ETag", wrong), operation: "UploadPart", partNumber: 2, occurrences: 1...1)
+            )
+            let file = try fixture.file(size: 4 * Self.part)
+            let result = try await fixture.upload(file)
+            #expect(fixture.partsSent == [1, 2, 2, 3, 4])
+            #expect(result.proof == .eTag)
+            #expect(try await fixture.object() == file.bytes)
+        }
+    }
+
+    @Test func `An ETag that is no MD5, as of encrypted objects, is no error`() async throws {
+        try await withLocalServer { fixture in
+            fixture.server.faults.add(
+                .init(.editReplyHeader("x-oss-hash-crc64ecma", nil)),
+                .init(.editReplyHeader("ETag", "\"opaque\""))
+            )
+            let file = try fixture.file(size: 100)
+            #expect(try await fixture.upload(file).partsSent == 1)
+        }
+    }
+
     @Test func `A part flipped on the way is seen and sent again`() async throws {
         try await withLocalServer { fixture in
             // Without Content-MD5 the service takes what it gets; its checksum tells.
