@@ -75,4 +75,23 @@ extension OSSClient {
             return first ?? nil
         }
     }
+
+    /// Gives up an upload whose Complete may be at work: lets it have a while to win, then aborts what is still open.
+    func abortUnlessCompleted(_ upload: OSSMultipartUpload, within limit: Duration) async -> String? {
+        var look = ListPartsRequest(upload: upload)
+        look.maxParts = 1
+        let step = Duration.milliseconds(500)
+        for _ in 0..<Int(limit / step) {
+            do {
+                _ = try await self.listParts(look)
+                try await self.surroundings.wait(step)
+            } catch let error as OSSError where error.service?.code == .noSuchUpload {
+                return nil
+            } catch {
+                // It cannot be seen whether it is open: aborting it does no harm to an object that is stored.
+                break
+            }
+        }
+        return await self.abort(upload, within: limit)
+    }
 }

@@ -214,16 +214,11 @@ final class UploadControl: Sendable {
     }
 
     private func abandonQuietly(_ progress: UploadProgress) async {
-        let control = self
-        // A task of its own, awaited: clean-up must run although this one may be cancelled.
-        let failure = await Task { () -> (any Error)? in
-            do {
-                // A Complete on its way is not overtaken: whichever wins, an object may come of it.
-                _ = try await control.uploader.abandon(control.destination, unlessCompleting: true)
-            } catch { return error }
-            return nil
-        }.value
-        // The first error is the one to throw; this one is told.
-        if let failure { progress.warn("the upload could not be aborted: \(failure)") }
+        let (uploader, destination) = (self.uploader, self.destination)
+        // A task of its own, awaited: clean-up must run although this one may be cancelled. The first error is the one to
+        // throw; this one is told.
+        if let failure = await Task(operation: { await uploader.abandonQuietly(destination) }).value {
+            progress.warn("the upload could not be aborted: \(failure)")
+        }
     }
 }

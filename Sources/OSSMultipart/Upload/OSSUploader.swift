@@ -152,34 +152,52 @@ public struct OSSUploader: Sendable {
     ///   ``OSSClient/abortMultipartUpload(_:)`` throws; the record is then kept.
     @discardableResult
     public func abandon(_ destination: Destination) async throws -> Bool {
-        try await self.abandon(destination, unlessCompleting: false)
-    }
-
-    /// As the public method, but where Complete may have been sent it can leave the upload and its record alone.
-    func abandon(_ destination: Destination, unlessCompleting: Bool) async throws -> Bool {
-        try ObjectName.validate(bucket: destination.bucket, key: destination.key, operation: .abortMultipartUpload)
-        guard let store = self.checkpoints.store else { return false }
-        let name = try OSSCheckpoints.recordName(
-            endpoint: self.client.endpoint, bucket: destination.bucket, key: destination.key
-        )
-        let blocking = self.client.blocking
-        let opened = try await blocking.run { () throws(any Error) in
-            try store.open(name, creating: false).map { (record: $0, bytes: try $0.read()) }
-        }
-        guard let opened else { return false }
-        defer { opened.record.close() }
-        var wasThere = false
-        if case .journal(let journal) = Journal.read(opened.bytes), let upload = journal.upload,
-            journal.intent.bucket == destination.bucket, journal.intent.key == destination.key
-        {
-            if unlessCompleting, journal.isCompleting { return false }
+        guard let (record, journal) = try await self.openRecord(of: destination) else { return false }
+        defer { record.close() }
+        let upload = journal?.upload
+        if let upload {
             try await self.client.abortAndLook(
                 .init(bucket: destination.bucket, key: destination.key, uploadID: upload.uploadID)
             )
-            wasThere = true
         }
-        try await blocking.run { () throws(any Error) in try opened.record.remove() }
-        return wasThere
+        try await self.client.blocking.run { () throws(any Error) in try record.remove() }
+        return upload != nil
+    }
+
+    /// The same for clean-up: a Complete on its way is not overtaken, it ends after a while, and what went wrong is returned.
+    func abandonQuietly(_ destination: Destination) async -> String? {
+        do {
+            guard let (record, journal) = try await self.openRecord(of: destination) else { return nil }
+            defer { record.close() }
+            guard let journal, let recorded = journal.upload else { return nil }
+            let upload = OSSMultipartUpload(
+                bucket: destination.bucket, key: destination.key, uploadID: recorded.uploadID
+            )
+            return journal.isCompleting
+                ? await self.client.abortUnlessCompleted(upload, within: UploadRun.longestAbort)
+                : await self.client.abort(upload, within: UploadRun.longestAbort)
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    /// Opens the record of an object; the journal is nil where it cannot be read or is another's.
+    private func openRecord(
+        of destination: Destination
+    ) async throws -> (record: any CheckpointRecord, journal: Journal?)? {
+        try ObjectName.validate(bucket: destination.bucket, key: destination.key, operation: .abortMultipartUpload)
+        guard let store = self.checkpoints.store else { return nil }
+        let name = try OSSCheckpoints.recordName(
+            endpoint: self.client.endpoint, bucket: destination.bucket, key: destination.key
+        )
+        let opened = try await self.client.blocking.run { () throws(any Error) in
+            try store.open(name, creating: false).map { (record: $0, bytes: try $0.read()) }
+        }
+        guard let opened else { return nil }
+        guard case .journal(let journal) = Journal.read(opened.bytes), journal.intent.bucket == destination.bucket,
+            journal.intent.key == destination.key
+        else { return (opened.record, nil) }
+        return (opened.record, journal)
     }
 
     /// Begins an upload in a task of its own and returns at once.

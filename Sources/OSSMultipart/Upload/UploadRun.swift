@@ -29,7 +29,7 @@ final class UploadRun {
     /// How long an abort may hold up an upload that has ended.
     ///
     /// *Source:* our own choice. *Applies to:* the abort after a failure or a cancellation without a checkpoint.
-    private static let longestAbort: Duration = .seconds(10)
+    static let longestAbort: Duration = .seconds(5)
 
     let client: OSSClient
     let options: OSSUploader.Configuration
@@ -180,17 +180,20 @@ final class UploadRun {
             )
             return failure
         }
-        // Nobody could go on with it, unless it was taken over and can be again. A Complete on its way is not overtaken:
-        // whichever wins, an object may come of it.
-        if !self.mayBeCompleted, self.options.adoption == .never { await self.abortShielded(upload) }
+        // Nobody could go on with it, unless it was taken over and can be again.
+        if self.options.adoption == .never { await self.abortShielded(upload) }
         return error
     }
 
     /// Aborts an upload that nobody will go on with, also where the task is cancelled; a failure is told, not thrown.
     func abortShielded(_ upload: OSSMultipartUpload) async {
-        let client = self.client, limit = Self.longestAbort
+        let client = self.client, limit = Self.longestAbort, mayBeCompleted = self.mayBeCompleted
         // A task of its own, awaited: clean-up must run although this task may be cancelled.
-        let failure = await Task { await client.abort(upload, within: limit) }.value
+        let failure = await Task {
+            // A Complete on its way is not overtaken.
+            mayBeCompleted
+                ? await client.abortUnlessCompleted(upload, within: limit) : await client.abort(upload, within: limit)
+        }.value
         if let failure {
             self.progress.warn(
                 "the upload \(upload.uploadID) could not be aborted (\(failure)); its parts are stored until it is: abort it by "

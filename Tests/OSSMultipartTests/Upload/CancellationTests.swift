@@ -50,6 +50,28 @@ import Testing
         }
     }
 
+    // https://github.com/vm0-ai/vm0/pull/28100
+    @Test(arguments: [true, false])
+    func `Cancelled while Complete is on its way, without a checkpoint, it leaves the object or nothing`(
+        isApplied: Bool
+    ) async throws {
+        try await withLocalServer { fixture in
+            let file = try fixture.file(size: 3 * Self.part)
+            let held: OSSServer.Fault.Action = isApplied ? .stall(.seconds(3600)) : .delay(.seconds(3600))
+            fixture.server.faults.add(.init(held, operation: "CompleteMultipartUpload"))
+            let task = fixture.uploader(checkpoints: OSSCheckpoints.none).start(
+                .file(file.url), to: fixture.destination)
+            try await fixture.waitUntilHeld("CompleteMultipartUpload")
+            if isApplied { while try await fixture.object() == nil { await Task.yield() } }
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+            #expect(fixture.openUploads.isEmpty)
+            #expect(fixture.count("AbortMultipartUpload") == (isApplied ? 0 : 1))
+            let object = try await fixture.object()
+            #expect(object == (isApplied ? file.bytes : nil))
+        }
+    }
+
     @Test func `A task that is cancelled before it begins sends nothing`() async throws {
         try await withLocalServer { fixture in
             let file = try fixture.file(size: 6 * Self.part)
