@@ -7,7 +7,7 @@ import Testing
 
 @testable import OSSMultipart
 
-@Suite(.timeLimit(.minutes(1))) struct CancellationTests {
+@Suite(.timeLimit(.minutes(2))) struct CancellationTests {
     private static let part = Int(LocalFixture.partSize)
 
     /// Where an upload can be when it is cancelled: the operation that is held up.
@@ -62,7 +62,7 @@ import Testing
             let task = fixture.uploader(checkpoints: OSSCheckpoints.none).start(
                 .file(file.url), to: fixture.destination)
             try await fixture.waitUntilHeld("CompleteMultipartUpload")
-            if isApplied { while try await fixture.object() == nil { await Task.yield() } }
+            if isApplied { while try await fixture.object() == nil { try await Task.sleep(for: .milliseconds(2)) } }
             task.cancel()
             await #expect(throws: CancellationError.self) { try await task.value }
             #expect(fixture.openUploads.isEmpty)
@@ -78,7 +78,7 @@ import Testing
             let uploader = fixture.uploader()
             let destination = fixture.destination
             let task = Task {
-                while !Task.isCancelled { await Task.yield() }
+                while !Task.isCancelled { try? await Task.sleep(for: .milliseconds(2)) }
                 return try await uploader.upload(.file(file.url), to: destination)
             }
             task.cancel()
@@ -106,8 +106,9 @@ extension LocalFixture {
     fileprivate func waitUntilHeld(_ operation: String) async throws {
         let started = ContinuousClock.now
         while self.server.faults.count(ofOperation: operation) == 0 {
-            if started.duration(to: .now) > .seconds(20) { throw Unexpected("no \(operation) came") }
-            await Task.yield()
+            if started.duration(to: .now) > .seconds(90) { throw Unexpected("no \(operation) came") }
+            // Sleeps, for a task that only yields takes the threads from those it waits for.
+            try await Task.sleep(for: .milliseconds(2))
         }
     }
 }
