@@ -147,7 +147,7 @@ struct Arguments: Sendable {
         self.configuration.isDurable = true
         self.configuration.rememberedRequests = 0
         let options = Self.options()
-        // SAFETY: the copies live until the process ends, for getopt_long keeps pointers between its calls.
+        // SAFETY: the copies live until the last call, for getopt_long keeps pointers between its calls.
         var list = unsafe options.enumerated().map { index, known in
             unsafe option(
                 name: strdup(known.name), has_arg: known.takesValue ? required_argument : no_argument, flag: nil,
@@ -157,6 +157,11 @@ struct Arguments: Sendable {
         let vector = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>.allocate(capacity: words.count + 1)
         for (index, word) in words.enumerated() { unsafe vector[index] = strdup(word) }
         unsafe vector[words.count] = nil
+        defer {
+            for index in words.indices { unsafe free(vector[index]) }
+            unsafe vector.deallocate()
+            unsafe list.forEach { unsafe free(UnsafeMutablePointer(mutating: $0.name)) }
+        }
         while true {
             // SAFETY: the vector ends with nil and the list with an empty entry.
             let found = unsafe getopt_long(Int32(words.count), vector, ":", list, nil)

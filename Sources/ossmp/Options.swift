@@ -186,8 +186,8 @@ enum CommandLineReader {
     private static let letters: [(letter: Character, name: String)] = [("v", "verbose"), ("h", "help")]
 
     static func read(_ arguments: [String], _ options: [Options.Option]) throws -> ([String: [String]], [String]) {
-        // SAFETY: the C library keeps pointers into the texts while it reads, and reorders the array; both are made here,
-        // once in the process's life, and never freed, as the operands that it leaves are in them.
+        // SAFETY: the C library keeps pointers into the texts while it reads, and reorders the array; both are made here and
+        // freed when all that it found has been copied. It is called in no other place.
         // getopt puts the first word before its own messages: the tool's name, not its path.
         var texts = unsafe (["ossmp"] + arguments.dropFirst()).map { unsafe strdup($0) } + [nil]
         var table = unsafe options.enumerated().map { index, option in
@@ -195,6 +195,10 @@ enum CommandLineReader {
                 name: strdup(option.name), has_arg: option.argument == nil ? no_argument : required_argument, flag: nil,
                 val: self.firstLongValue + Int32(index)
             )
+        }
+        defer {
+            unsafe texts.forEach { unsafe free($0) }
+            unsafe table.forEach { unsafe free(UnsafeMutablePointer(mutating: $0.name)) }
         }
         unsafe table.append(CGetopt.option(name: nil, has_arg: 0, flag: nil, val: 0))
         var values: [String: [String]] = [:]

@@ -44,7 +44,9 @@ final class ServerProcess: Sendable {
     }
 
     /// Whether the thread sanitizer is in the program: then memory and exit status are its own.
-    static var isInstrumented: Bool { unsafe dlsym(nil, "__tsan_init") != nil }
+    static var isInstrumented: Bool {
+        unsafe dlsym(nil, "__tsan_init") != nil || dlsym(nil, "__asan_init") != nil
+    }
 
     /// Ends it as `kill -9` does; later calls do nothing that matters.
     func kill() { _ = Glibc.kill(self.process, SIGKILL) }

@@ -409,7 +409,7 @@ import Testing
             process.send(SIGKILL)
             _ = try await process.outcome()
             // Sanitizers keep books of their own; the bar is for the plain build.
-            if !ToolProcess.programs.contains("san") { #expect(peak < 64 * 1024) }
+            if !ToolProcess.isInstrumented { #expect(peak < 64 * 1024) }
             let after = Set(try FileManager.default.contentsOfDirectory(atPath: fixture.folder))
             #expect(after.subtracting(before).allSatisfy { $0 == "checkpoints" || $0.hasPrefix("run-") })
         }

@@ -25,6 +25,11 @@ struct ToolProcess: Sendable {
     private let folder: String
     private static let waiting = BlockingExecutor(threads: 16)
 
+    /// Whether the build is a sanitizer's, which takes memory of its own.
+    static var isInstrumented: Bool {
+        unsafe dlsym(nil, "__tsan_init") != nil || dlsym(nil, "__asan_init") != nil
+    }
+
     /// The folder of the built programs: the one that holds the test program itself.
     static let programs: String = {
         var path = [CChar](repeating: 0, count: 4096)

@@ -140,8 +140,9 @@ final class UploadProgress: Sendable {
             return state.nextReader
         }
         if let number {
-            continuation.onTermination = { [weak self] _ in
-                self?.state.withLock { _ = $0.readers.removeValue(forKey: number) }
+            // The circle of references ends with the reader or with the upload, whichever comes first: `end` lets go of all.
+            continuation.onTermination = { _ in
+                self.state.withLock { _ = $0.readers.removeValue(forKey: number) }
             }
         } else {
             continuation.finish()
