@@ -58,6 +58,14 @@ struct LocalFixture: Sendable {
     func breakUpload(
         _ file: TestFile, atPart part: Int, _ configure: (inout OSSUploader.Configuration) -> Void = { _ in }
     ) async throws -> String {
+        try await self.breakUpload(of: file.url, atPart: part, configure)
+    }
+
+    /// The same for a file whose bytes are not kept in memory.
+    @discardableResult
+    func breakUpload(
+        of file: URL, atPart part: Int, _ configure: (inout OSSUploader.Configuration) -> Void = { _ in }
+    ) async throws -> String {
         self.server.faults.add(
             .init(.respond(status: 403, code: "AccessDenied"), operation: "UploadPart", partNumber: part)
         )
@@ -66,7 +74,7 @@ struct LocalFixture: Sendable {
             configure(&configuration)
         }
         do {
-            try await self.upload(file, uploader)
+            _ = try await uploader.upload(.file(file), to: self.destination)
             throw Unexpected("the upload did not break")
         } catch let error as OSSError where error.service?.code == .accessDenied {
             self.server.faults.removeAll()

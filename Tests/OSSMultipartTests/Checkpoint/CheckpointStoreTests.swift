@@ -124,6 +124,12 @@ import Testing
             try self.opened(store).append([2])
             #expect(FileManager.default.contents(atPath: elsewhere) == Data("keep".utf8))
             #expect(FileManager.default.contents(atPath: place) == Data([2]))
+
+            try FileManager.default.removeItem(atPath: place)
+            try FileManager.default.createSymbolicLink(atPath: place, withDestinationPath: folder + "/nowhere")
+            try self.opened(store).append([3])
+            #expect(FileManager.default.contents(atPath: place) == Data([3]))
+            #expect(!FileManager.default.fileExists(atPath: folder + "/nowhere"))
         }
     }
 

@@ -83,6 +83,17 @@ import Testing
         }
     }
 
+    @Test func `A Complete that is applied and never answered ends by time-out and is found out`() async throws {
+        try await withLocalServer(client: { $0.idleTimeout = .milliseconds(700) }) { fixture in
+            fixture.server.faults.add(Self.fault(.stall(.seconds(3600))))
+            let file = try fixture.file(size: 4 * Self.part + 17)
+            let result = try await fixture.upload(file)
+            #expect(result.proof == .crc64)
+            #expect(fixture.count(Self.complete) <= 1)
+            #expect(try await fixture.object() == file.bytes)
+        }
+    }
+
     @Test func `The reply is lost, the upload is gone and no object is there: it begins anew`() async throws {
         try await self.withFile([
             Self.fault(.dropBeforeReply),

@@ -134,18 +134,25 @@ import Testing
     // https://github.com/s3tools/s3cmd/issues/346
     @Test func `All pages of the listing count`() async throws {
         try await withLocalServer { fixture in
-            let file = try fixture.file(size: 60 * Self.part)
-            try await fixture.breakUpload(file, atPart: 51)
-            fixture.server.faults.add(
-                .init(
-                    .editReplyBody(
-                        replacing: "<IsTruncated>false</IsTruncated>", with: "<IsTruncated>false</IsTruncated>"),
-                    operation: "ListParts"
-                )
-            )
-            try await fixture.upload(file)
-            #expect(fixture.partsSent == Array(51...60))
-            #expect(try await fixture.object() == file.bytes)
+            // More parts than one page has.
+            let file = try SparseFile(fixture.folder + "/sparse", size: 1010 * LocalFixture.partSize)
+            try await fixture.breakUpload(of: file.url, atPart: 1006)
+            let result = try await fixture.uploader().upload(.file(file.url), to: fixture.destination)
+            #expect(fixture.partsSent == Array(1006...1010))
+            #expect(fixture.count("ListParts") == 2)
+            #expect(result.proof == .crc64)
+        }
+    }
+
+    @Test func `The same key from another file of the same size sends what differs, which is all`() async throws {
+        try await withLocalServer { fixture in
+            let file = try fixture.file(size: Self.size)
+            try await fixture.breakUpload(file, atPart: 6)
+            let other = try fixture.file("other", size: Self.size, seed: 2)
+            try await fixture.upload(other)
+            #expect(fixture.partsSent == Array(1...11))
+            #expect(try await fixture.object() == other.bytes)
+            #expect(fixture.openUploads.isEmpty)
         }
     }
 
