@@ -24,8 +24,9 @@ final class Signals: Sendable {
     /// Begins to listen.
     init() {
         // SIGXFSZ: a limit on file sizes is an error of the write that meets it.
-        // What was ignored when the tool was started stays so: nohup and shells' background jobs rely on it.
-        let numbers = [SIGINT, SIGTERM, SIGHUP].filter { !Self.isIgnored($0) }
+        // nohup ignores SIGHUP for the program that it starts, and means it. Shells ignore SIGINT for background jobs, to keep
+        // the terminal's from them; one that comes all the same was sent to stop this upload.
+        let numbers = [SIGINT, SIGTERM] + (Self.isIgnored(SIGHUP) ? [] : [SIGHUP])
         for number in [SIGPIPE, SIGXFSZ] + numbers { _ = signal(number, SIG_IGN) }
         let queue = self.queue
         unsafe self.sources = numbers.map { DispatchSource.makeSignalSource(signal: $0, queue: queue) }
