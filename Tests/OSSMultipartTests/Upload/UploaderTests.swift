@@ -318,4 +318,22 @@ import Testing
             #expect(try await fixture.object() == file.bytes)
         }
     }
+
+    @Test func `A checkpoint folder that takes no files is told as one that cannot be used`() async throws {
+        try await withLocalServer { fixture in
+            let file = try fixture.file(size: 2 * Self.part)
+            // Nobody can make a file there, not even root.
+            let folder = URL(filePath: "/proc/self")
+            let error = try await failure {
+                try await fixture.upload(file, fixture.uploader(checkpoints: .directory(folder)))
+            }
+            #expect(error.code == .checkpointUnusable)
+            #expect(fixture.server.requests.isEmpty)
+            let result = try await fixture.upload(
+                file, fixture.uploader(checkpoints: .directory(folder, isRequired: false))
+            )
+            #expect(result.warnings.contains { $0.contains("without a checkpoint") })
+            #expect(try await fixture.object() == file.bytes)
+        }
+    }
 }
