@@ -46,7 +46,7 @@ enum ServiceErrorDocument {
             default: OSSError.ServiceCode("HTTP\(response.status)")
             }
         return OSSError.Service(
-            status: response.status, code: code, message: "the reply had no error document of the service",
+            status: response.status, code: code, message: "",
             requestID: response.requestID, hostID: nil, ec: response.headers["x-oss-ec"], details: [:]
         )
     }
