@@ -173,7 +173,7 @@ private final class Pool: Sendable {
 
 /// A counting semaphore.
 ///
-/// The corresponding C functions are `sem_post` and `sem_clockwait`.
+/// The corresponding C functions are `sem_post` and `sem_timedwait`.
 @safe private final class Semaphore: Sendable {
     // Owned: made in init, freed in deinit. The C functions may be called from any thread.
     private nonisolated(unsafe) let semaphore: UnsafeMutablePointer<sem_t>
