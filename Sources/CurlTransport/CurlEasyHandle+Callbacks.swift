@@ -36,10 +36,9 @@ extension CurlEasyHandle {
         self.note(
             unsafe ccurl_easy_set_seek_function(self.pointer) { context, offset, origin in
                 // curl only ever goes back to the beginning.
-                guard let transfer = unsafe CurlTransfer.of(context), offset == 0, origin == SEEK_SET else {
-                    return CURL_SEEKFUNC_FAIL
-                }
-                transfer.rewind()
+                guard let transfer = unsafe CurlTransfer.of(context), offset == 0, origin == SEEK_SET,
+                    transfer.rewind()
+                else { return CURL_SEEKFUNC_FAIL }
                 return CURL_SEEKFUNC_OK
             })
         self.note(

@@ -98,6 +98,7 @@ enum CurlFailure {
         case .malformedReply: "The reply is not HTTP"
         case .source: "The source cannot be read"
         case .sourceTooShort: "The source is too short"
+        case .brokenBody: "The body is not whole"
         case .configuration: "An option cannot be used"
         case .shutDown: "The transport has been shut down"
         }

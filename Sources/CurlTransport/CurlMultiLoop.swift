@@ -131,7 +131,7 @@ final class CurlMultiLoop: Sendable {
     /// Lets the thread look at the state, and ends its wait, or its next one.
     ///
     /// A thread that has not made its handle yet looks before it waits.
-    private func wake() {
+    func wake() {
         self.hasWork.store(true, ordering: .releasing)
         self.wakeup.withLock { $0?.wake() }
     }

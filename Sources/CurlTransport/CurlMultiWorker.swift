@@ -76,11 +76,7 @@ internal import CCurl
         // SAFETY, for the calls on the handle: it lives as long as this object.
         var code = unsafe curl_multi_perform(self.multi, &running)
         self.endFinished()
-        for transfer in self.transfers.values where transfer.isPaused {
-            transfer.isPaused = false
-            // A failure ends the transfer, which the next round sees.
-            _ = transfer.easy.resume()
-        }
+        for transfer in self.transfers.values where transfer.canGoOn { transfer.goOn() }
         let wait = self.checkTimeouts()
         if code == CURLM_OK { code = unsafe curl_multi_poll(self.multi, nil, 0, wait, nil) }
         if code != CURLM_OK { self.failAll(code) }
@@ -105,6 +101,10 @@ internal import CCurl
                 throw error
             }
             self.transfers[ObjectIdentifier(call)] = transfer
+            if case .pipe(let pipe) = call.request.body {
+                let loop = self.loop
+                pipe.setWake { loop.wake() }
+            }
             self.nextCheck = min(self.nextCheck, transfer.nextCheck(after: .now))
             self.setConnectionLimit()
         } catch {

@@ -17,6 +17,8 @@ final class CurlTransfer {
     private(set) var reply = CurlReply()
     /// Whether curl waits, after a yield, to be told to go on sending.
     var isPaused = false
+    /// Whether curl waits for the task that makes the body.
+    private var isStarved = false
     /// What a callback found wrong; it ended the transfer.
     private var failure: TransportError?
     /// Bytes of the body that curl has taken, from the beginning of the attempt.
@@ -37,6 +39,21 @@ final class CurlTransfer {
         self.call = call
         self.easy = easy
         self.lastMovement = call.start
+    }
+
+    /// Whether curl waits, and need not any more.
+    var canGoOn: Bool {
+        guard self.isStarved, case .pipe(let pipe) = self.call.request.body else { return self.isPaused }
+        return pipe.hasNews
+    }
+
+    /// Lets curl ask for bytes again.
+    ///
+    /// A failure ends the transfer, which the next round sees.
+    func goOn() {
+        self.isPaused = false
+        self.isStarved = false
+        _ = self.easy.resume()
     }
 
     /// Length of the body in bytes; 0 where there is none.
@@ -63,7 +80,12 @@ final class CurlTransfer {
             return false
         }
         self.hasBegun = true
-        self.rewind()
+        guard self.rewind() else {
+            let message =
+                "The connection broke before any reply came (\(self.call.origin)); the body has to be made anew."
+            self.failure = TransportError(.send, message)
+            return false
+        }
         self.reply = CurlReply()
         self.isConnecting = false
         self.lastMovement = .now
@@ -75,12 +97,14 @@ final class CurlTransfer {
         return true
     }
 
-    /// Goes back to the body's beginning.
-    func rewind() {
+    /// Goes back to the body's beginning; false where what was sent cannot be had again.
+    func rewind() -> Bool {
+        if case .pipe = self.call.request.body, self.bytesTaken > 0 { return false }
         self.bytesTaken = 0
         self.checksum = CRC64()
         self.hasYielded = false
         self.call.request.progress?.bytesSent = 0
+        return true
     }
 
     /// Fills curl's buffer with the next bytes of the body, and returns how many there are or what curl is to do.
@@ -90,9 +114,14 @@ final class CurlTransfer {
         let count = Int(min(Int64(buffer.count), self.bodyLength - self.bytesTaken))
         guard count > 0 else { return 0 }
         // SAFETY: the buffer is curl's for the length of the call, and `count` lies within.
-        let memory = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
+        var memory = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
         do throws(TransportError) {
-            try unsafe self.copyBody(into: memory)
+            let copied = try unsafe self.copyBody(into: memory)
+            guard copied > 0 else {
+                self.isStarved = true
+                return Int(CURL_READFUNC_PAUSE)
+            }
+            unsafe memory = UnsafeMutableRawBufferPointer(rebasing: memory[..<copied])
         } catch {
             self.failure = error
             return Int(CURL_READFUNC_ABORT)
@@ -111,8 +140,9 @@ final class CurlTransfer {
         }
         self.hasYielded = false
         self.checksum = checksum
-        self.bytesTaken += Int64(count)
-        return count
+        self.bytesTaken += Int64(memory.count)
+        if case .pipe(let pipe) = self.call.request.body { pipe.drop(memory.count) }
+        return memory.count
     }
 
     /// Takes one line of the reply's head.
@@ -123,10 +153,19 @@ final class CurlTransfer {
         self.reply.appendBody(bytes, limit: self.call.request.replyLimit)
     }
 
-    @unsafe private func copyBody(into memory: UnsafeMutableRawBufferPointer) throws(TransportError) {
+    /// Copies the next bytes of the body, and returns how many: all that were asked for, or, from a pipe, those that are
+    /// there.
+    @unsafe private func copyBody(into memory: UnsafeMutableRawBufferPointer) throws(TransportError) -> Int {
         switch self.call.request.body {
-        case .none: break
-        case .bytes(let bytes):
+        case .none: return 0
+        case .pipe(let pipe):
+            switch unsafe pipe.copy(into: memory) {
+            case .bytes(let count): return count
+            case .nothing: return 0
+            case .broken:
+                throw TransportError(.brokenBody, "The body ended after \(self.bytesTaken) of \(pipe.length) bytes.")
+            }
+        case .memory(let bytes):
             // SAFETY: at most as many bytes are asked for as there are behind `bytesTaken`.
             unsafe bytes.withUnsafeBytes {
                 unsafe memory.copyMemory(from: .init(rebasing: $0[Int(self.bytesTaken)...].prefix(memory.count)))
@@ -144,6 +183,7 @@ final class CurlTransfer {
                 throw TransportError(.sourceTooShort, "\(file.path) ended after \(end) of \(length) bytes.")
             }
         }
+        return memory.count
     }
 
     // MARK: Time-outs
@@ -168,7 +208,8 @@ final class CurlTransfer {
         let movement = Movement(
             bytesTaken: self.bytesTaken, bytesReceived: self.reply.bytesReceived, bytesSent: self.easy.bytesSent,
             queue: self.socket?.sendQueue ?? -1)
-        guard movement == self.movement else {
+        // A source that is slow is no fault of the network's.
+        guard movement == self.movement, !self.isStarved else {
             self.movement = movement
             self.lastMovement = now
             if self.bodyLength > 0 { self.call.request.progress?.bytesSent = self.bytesSent }

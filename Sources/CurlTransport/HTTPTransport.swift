@@ -58,16 +58,22 @@ package enum TransportBody: Sendable {
     /// No body and no `Content-Length`: GET, HEAD, DELETE.
     case none
     /// These bytes; none of them is a body of length 0 with `Content-Length: 0`.
-    case bytes([UInt8])
+    case memory(ArraySlice<UInt8>)
     /// `length` bytes of an open file from `offset` on, read while they are sent.
     case file(PosixFile, offset: Int64, length: Int64)
+    /// Bytes that a task makes while they are sent; it is good for one attempt.
+    case pipe(BodyPipe)
+
+    /// These bytes; none of them is a body of length 0.
+    package static func bytes(_ bytes: [UInt8]) -> TransportBody { .memory(bytes[...]) }
 
     /// Length in bytes; nil where there is no body.
     package var length: Int64? {
         switch self {
         case .none: nil
-        case .bytes(let bytes): Int64(bytes.count)
+        case .memory(let bytes): Int64(bytes.count)
         case .file(_, _, let length): length
+        case .pipe(let pipe): pipe.length
         }
     }
 }
@@ -153,6 +159,8 @@ package struct TransportError: Error, Sendable, CustomStringConvertible {
         case source(SystemError)
         /// The file ended before the body did.
         case sourceTooShort
+        /// The task that makes the body has given up.
+        case brokenBody
         /// An option cannot be used: proxy, CA file, address.
         case configuration
         /// The transport has been shut down.

@@ -25,8 +25,8 @@ struct Journal: Sendable, Equatable {
     /// The upload that was begun.
     struct Upload: Sendable, Equatable {
         var uploadID: String
-        /// Size of every part but the last, in bytes.
-        var partSize: Int64
+        /// The sizes of all parts but the last.
+        var sizes: PartSizes
         /// The source when the upload was begun, or when it was last found to be the same.
         var source: SourceIdentity
         /// The object headers in one spelling.
@@ -173,8 +173,15 @@ extension Journal.Upload {
             (Limits.minimumPartSize...Limits.maximumPartSize).contains(partSize), let source = SourceIdentity(line),
             let headers = line["headers"]
         else { return nil }
+        var sizes = PartSizes(partSize)
+        if line["growth-limit"] != nil {
+            guard let limit = line.integer("growth-limit", as: Int64.self),
+                (partSize...Limits.maximumPartSize).contains(limit)
+            else { return nil }
+            sizes = .growing(from: partSize, limit: limit)
+        }
         self.init(
-            uploadID: uploadID, partSize: partSize, source: source, headers: headers,
+            uploadID: uploadID, sizes: sizes, source: source, headers: headers,
             mayHaveSiblings: line["siblings"] != nil
         )
     }
@@ -182,7 +189,8 @@ extension Journal.Upload {
     fileprivate var line: JournalLine {
         var line = JournalLine("upload")
         line["id"] = self.uploadID
-        line["part-size"] = String(self.partSize)
+        line["part-size"] = String(self.sizes.first)
+        line["growth-limit"] = self.sizes.growth.map { String($0.limit) }
         self.source.write(to: &line)
         line["headers"] = self.headers
         if self.mayHaveSiblings { line["siblings"] = "1" }
@@ -192,19 +200,41 @@ extension Journal.Upload {
 
 extension SourceIdentity {
     fileprivate init?(_ line: JournalLine) {
-        guard let size = line.integer("size", as: Int64.self), size >= 0,
-            let modified = line.integer("mtime", as: Int64.self), let changed = line.integer("ctime", as: Int64.self),
-            let inode = line.integer("inode", as: UInt64.self), let device = line.integer("device", as: UInt64.self)
-        else { return nil }
-        self.init(size: size, modificationTime: modified, changeTime: changed, inode: inode, device: device)
+        var size: Int64?
+        if line["size"] != nil {
+            guard let number = line.integer("size", as: Int64.self), number >= 0 else { return nil }
+            size = number
+        }
+        if let label = line["identity"] {
+            self.init(size: size, evidence: .label(label))
+        } else if line["mtime"] != nil {
+            guard size != nil, let modified = line.integer("mtime", as: Int64.self),
+                let changed = line.integer("ctime", as: Int64.self), let inode = line.integer("inode", as: UInt64.self),
+                let device = line.integer("device", as: UInt64.self)
+            else { return nil }
+            var marks = FileMarks(modificationTime: modified, changeTime: changed, inode: inode, device: device)
+            if line["origin"] != nil {
+                guard let origin = line.integer("origin", as: Int64.self), origin >= 0 else { return nil }
+                marks.origin = origin
+            }
+            self.init(size: size, evidence: .file(marks))
+        } else {
+            self.init(size: size, evidence: .none)
+        }
     }
 
     fileprivate func write(to line: inout JournalLine) {
-        line["size"] = String(self.size)
-        line["mtime"] = String(self.modificationTime)
-        line["ctime"] = String(self.changeTime)
-        line["inode"] = String(self.inode)
-        line["device"] = String(self.device)
+        line["size"] = self.size.map { String($0) }
+        switch self.evidence {
+        case .none: break
+        case .label(let label): line["identity"] = label
+        case .file(let marks):
+            line["mtime"] = String(marks.modificationTime)
+            line["ctime"] = String(marks.changeTime)
+            line["inode"] = String(marks.inode)
+            line["device"] = String(marks.device)
+            if marks.origin > 0 { line["origin"] = String(marks.origin) }
+        }
     }
 }
 

@@ -26,7 +26,7 @@ extension OSSClient {
                 digest = try await self.md5(of: request.body, operation: request.operation, part: request.partNumber)
             }
             if let source = request.watchedSource {
-                try await self.blocking.run { () throws(OSSError) in try source.checkUnchanged() }
+                try await source.checkUnchanged(on: self.blocking)
             }
             let signed = try self.sign(request, md5: digest, credentials: access.credentials)
 
@@ -140,12 +140,24 @@ extension OSSClient {
     private func send(
         _ signed: (url: String, headers: HTTPFields), _ request: ServiceRequest
     ) async throws -> Result<TransportResponse, TransportError> {
-        let body: TransportBody =
-            switch request.body {
-            case .none: .none
-            case .bytes(let bytes): .bytes(bytes)
-            case .region(let region): .file(region.file, offset: region.offset, length: region.length)
+        var maker: BodyMaker?
+        let body: TransportBody
+        switch request.body {
+        case .none: body = .none
+        case .bytes(let bytes): body = .bytes(bytes)
+        case .region(let region):
+            switch region.content {
+            case .file(let file, let origin):
+                body = .file(file, offset: origin + region.offset, length: region.length)
+            case .memory(let bytes):
+                body = .memory(bytes[Int(region.offset)..<Int(region.offset + region.length)])
+            case .custom(let source):
+                let pipe = BodyPipe(length: region.length)
+                maker = BodyMaker(source: source, region: region, pipe: pipe)
+                body = .pipe(pipe)
+            case .stream: preconditionFailure("a stream is sent in pieces that are in memory")
             }
+        }
         var outgoing = TransportRequest(method: request.method, url: signed.url, headers: signed.headers, body: body)
         outgoing.computesCRC64 = request.integrity.comparesCRC64
         outgoing.replyLimit = request.replyLimit
@@ -154,10 +166,46 @@ extension OSSClient {
         outgoing.timeouts.connect = self.configuration.connectTimeout
         outgoing.timeouts.idle = self.configuration.idleTimeout
         outgoing.timeouts.total = self.configuration.totalTimeout
-        do { return .success(try await self.transport.execute(outgoing)) } catch let error as TransportError {
+        do {
+            guard let maker else { return .success(try await self.transport.execute(outgoing)) }
+            return .success(try await self.execute(outgoing, maker))
+        } catch let error as TransportError {
             // A cancelled request can also fail in other ways; the caller asked for one answer.
             try Task.checkCancellation()
             return .failure(error)
+        }
+    }
+
+    /// Sends a request whose body is made while it is sent; when it has ended nobody makes it any more.
+    private func execute(_ request: TransportRequest, _ maker: BodyMaker) async throws -> TransportResponse {
+        enum Outcome: Sendable {
+            case made(Result<Void, any Error>)
+            case answered(Result<TransportResponse, any Error>)
+        }
+        let transport = self.transport
+        return try await withThrowingTaskGroup(of: Outcome.self) { group in
+            group.addTask { .made(await maker.make()) }
+            group.addTask {
+                do { return .answered(.success(try await transport.execute(request))) } catch {
+                    return .answered(.failure(error))
+                }
+            }
+            var answer: Result<TransportResponse, any Error> = .failure(CancellationError())
+            var failure: (any Error)?
+            for try await outcome in group {
+                switch outcome {
+                case .made(.success): break
+                case .made(.failure(let error)): failure = error
+                case .answered(let result):
+                    answer = result
+                    maker.pipe.close()
+                    group.cancelAll()
+                }
+            }
+            if case .failure(let error as TransportError) = answer, error.kind == .brokenBody, let failure {
+                throw failure
+            }
+            return try answer.get()
         }
     }
 
@@ -187,7 +235,7 @@ extension OSSClient {
     /// Compares the ETag with the MD5 that was sent, where the service offers no CRC-64 to compare and the ETag can only be
     /// an MD5: 32 digits, of an object that the service does not encrypt.
     private func compareETag(of reply: ServiceResponse, _ request: ServiceRequest) throws(OSSError) {
-        guard case .region = request.body, let md5 = reply.md5,
+        guard request.operation == .uploadPart || request.operation == .putObject, let md5 = reply.md5,
             !request.integrity.comparesCRC64 || reply.serviceCRC64 == nil,
             reply.headers["x-oss-server-side-encryption"] == nil, let eTag = reply.eTag,
             let stored = Hex.decode(eTag), stored.count == 16, stored != md5
@@ -221,7 +269,7 @@ extension OSSClient {
             case .replyTooLarge, .malformedReply:
                 (.malformedReply, "something other than the service answered; check the endpoint and the proxy")
             case .source: (.sourceUnreadable, "check the file and its disk")
-            case .sourceTooShort:
+            case .sourceTooShort, .brokenBody:
                 (.sourceChanged, "the source became shorter while it was read; let it rest, then run again")
             case .configuration: (.invalidConfiguration, "check the proxy and the CA file")
             case .shutDown: (.shutDown, "make a new client")

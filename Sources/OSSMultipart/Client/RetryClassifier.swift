@@ -76,14 +76,14 @@ enum RetryClassifier {
         switch error.kind {
         case .resolve, .connect, .connectTimeout, .send, .receive, .idleTimeout, .totalTimeout, .malformedReply:
             .again(after: nil)
-        case .tls, .replyTooLarge, .source, .sourceTooShort, .configuration, .shutDown: .hopeless
+        case .tls, .replyTooLarge, .source, .sourceTooShort, .brokenBody, .configuration, .shutDown: .hopeless
         }
     }
 
     /// Whether the request may have been applied although no reply came.
     static func mayHaveBeenApplied(_ error: TransportError) -> Bool {
         switch error.kind {
-        case .resolve, .connect, .connectTimeout, .tls, .source, .sourceTooShort, .configuration: false
+        case .resolve, .connect, .connectTimeout, .tls, .source, .sourceTooShort, .brokenBody, .configuration: false
         case .send, .receive, .idleTimeout, .totalTimeout, .malformedReply, .replyTooLarge, .shutDown: true
         }
     }

@@ -25,16 +25,8 @@ public struct OSSBody: Sendable {
         switch self.kind {
         case .bytes(let bytes): return .bytes(bytes)
         case .file(let path, let range):
-            let source = try await executor.run { () throws(OSSError) in try OpenSource(path: path) }
-            let range = range ?? 0..<source.identity.size
-            guard range.lowerBound >= 0, range.upperBound <= source.identity.size else {
-                throw OSSError(
-                    .invalidArgument,
-                    "the range \(range.lowerBound)..<\(range.upperBound) lies outside the file \(path), which has "
-                        + "\(source.identity.size) bytes"
-                )
-            }
-            return .region(source.region(at: range.lowerBound, length: range.upperBound - range.lowerBound))
+            let source = try await executor.run { () throws(OSSError) in try OpenSource(path: path, region: range) }
+            return .region(source.region(at: 0, length: source.size))
         }
     }
 }

@@ -65,7 +65,7 @@ extension OSSClient {
         _ request: PutObjectRequest, source: OpenSource, progress: TransferProgress
     ) async throws -> PutObjectResult {
         try await self.putObject(
-            request, body: .region(source.region(at: 0, length: source.identity.size)), watching: source,
+            request, body: .region(source.region(at: 0, length: source.size)), watching: source,
             progress: progress
         )
     }

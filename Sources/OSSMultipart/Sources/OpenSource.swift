@@ -4,105 +4,184 @@
 internal import OSSWire
 internal import SystemIO
 
-/// What tells whether a source is still the one it was.
-struct SourceIdentity: Sendable, Hashable {
-    /// Size in bytes.
-    var size: Int64
-    /// Last change of the content, in nanoseconds since 1970.
-    var modificationTime: Int64
-    /// Last change of content or attributes, in nanoseconds since 1970; no program can set it back.
-    var changeTime: Int64
-    /// The file's number on its device.
-    var inode: UInt64
-    /// The device's number.
-    var device: UInt64
-
-    init(size: Int64, modificationTime: Int64, changeTime: Int64, inode: UInt64, device: UInt64) {
-        self.size = size
-        self.modificationTime = modificationTime
-        self.changeTime = changeTime
-        self.inode = inode
-        self.device = device
-    }
-
-    init(_ status: FileStatus) {
-        self.init(
-            size: status.size, modificationTime: status.modificationTime, changeTime: status.changeTime,
-            inode: status.inode, device: status.device
-        )
-    }
-}
-
-/// A region of an open file.
-struct SourceRegion: Sendable {
-    let file: PosixFile
-    let offset: Int64
-    let length: Int64
-}
-
-/// A file that is open for reading, and what it was when it was opened.
-///
-/// Its calls may block.
+/// A source and what it was when it was opened.
 struct OpenSource: Sendable {
-    let file: PosixFile
-    let identity: SourceIdentity
+    /// Where the bytes are.
+    enum Content: Sendable {
+        /// In an open file, from an offset on.
+        case file(PosixFile, origin: Int64)
+        /// In memory.
+        case memory([UInt8])
+        /// Where the caller's code finds them.
+        case custom(any OSSRandomAccessSource)
+        /// Ahead, in a stream: there are no regions of it.
+        case stream(StreamSource)
+    }
 
-    /// Opens a regular file.
+    let content: Content
+    /// What it is called in messages: a file's path.
+    let name: String
+    let identity: SourceIdentity
+    /// Size in bytes.
+    let size: Int64
+    /// The whole file's status as it was, where the source is a file or a region of one.
+    private let status: FileStatus?
+
+    /// Opens a regular file, or a region of one; may block.
     ///
-    /// - Throws: `OSSError.sourceUnreadable` where there is none, or it cannot be read.
-    init(path: String) throws(OSSError) {
+    /// - Throws: `OSSError.sourceUnreadable` where there is none, or it cannot be read; `invalidArgument` for a region that
+    ///   lies outside.
+    init(path: String, region: Range<Int64>? = nil) throws(OSSError) {
         guard !path.isEmpty else { throw OSSError(.sourceUnreadable, "the source's path is empty; name a file") }
+        let file: PosixFile
         let status: FileStatus
         do throws(SystemError) {
             // Opening a pipe would wait for its other end: the kind is looked at before anything is read.
-            self.file = try PosixFile(path: path, [.read, .nonBlocking])
-            status = try self.file.status()
+            file = try PosixFile(path: path, [.read, .nonBlocking])
+            status = try file.status()
         } catch {
             throw OSSError(.sourceUnreadable, "the source cannot be opened: \(error)", underlying: error)
         }
         guard status.kind == .regular else {
             throw OSSError(.sourceUnreadable, "the source \(path) is \(status.kind.noun), not a file")
         }
-        self.identity = SourceIdentity(status)
-        guard status.size == 0 else { return }
-        // Files of /proc and the like say that they are empty, and are not.
+        if let region {
+            guard region.lowerBound >= 0, region.upperBound <= status.size else {
+                throw OSSError(
+                    .invalidArgument,
+                    "the range \(region.lowerBound)..<\(region.upperBound) lies outside the file \(path), which has "
+                        + "\(status.size) bytes"
+                )
+            }
+        } else if status.size == 0 {
+            try Self.checkEmptiness(of: file)
+        }
+        self.content = .file(file, origin: region?.lowerBound ?? 0)
+        self.name = path
+        self.status = status
+        self.size = region.map { $0.upperBound - $0.lowerBound } ?? status.size
+        self.identity = SourceIdentity(status, region: region)
+    }
+
+    /// Bytes in memory; `identity` is nil where their content has to be compared at a resume.
+    init(bytes: [UInt8], name: String, identity: String? = nil) {
+        self.content = .memory(bytes)
+        self.name = name
+        self.status = nil
+        self.size = Int64(bytes.count)
+        self.identity = SourceIdentity(size: self.size, evidence: identity.map { .label($0) } ?? .none)
+    }
+
+    /// Asks a source of the caller's for its size and identity.
+    init(_ source: any OSSRandomAccessSource) async throws {
+        self.content = .custom(source)
+        self.name = source.name
+        self.status = nil
+        self.identity = try await Self.identity(of: source)
+        self.size = self.identity.size ?? 0
+    }
+
+    /// A stream that is still to be opened.
+    init(_ stream: StreamSource) {
+        self.content = .stream(stream)
+        self.name = stream.name
+        self.status = nil
+        self.size = stream.size ?? 0
+        self.identity = SourceIdentity(size: stream.size, evidence: .none)
+    }
+
+    /// The stream, where it is one.
+    var stream: StreamSource? {
+        guard case .stream(let stream) = self.content else { return nil }
+        return stream
+    }
+
+    /// A region, for a request's body.
+    func region(at offset: Int64, length: Int64) -> SourceRegion {
+        SourceRegion(content: self.content, name: self.name, offset: offset, length: length)
+    }
+
+    /// Checks that the source is still what it was when it was opened.
+    ///
+    /// - Throws: `OSSError.sourceChanged` where it is not, `sourceUnreadable` where it cannot be told.
+    func checkUnchanged(on executor: BlockingExecutor) async throws {
+        switch self.content {
+        case .memory, .stream: return
+        case .custom(let source):
+            let now = try await Self.identity(of: source)
+            guard now == self.identity else { throw self.changed(size: now.size) }
+        case .file(let file, _):
+            let now: FileStatus
+            do {
+                now = try await executor.run { () throws(SystemError) in try file.status() }
+            } catch {
+                throw OSSError(.sourceUnreadable, "the source cannot be looked at: \(error)", underlying: error)
+            }
+            // A rename changes the change time alone, and not a byte: size, content time and file decide here. Between runs,
+            // when nobody watched, the change time counts too.
+            guard let before = self.status, now.size == before.size, now.modificationTime == before.modificationTime,
+                now.inode == before.inode, now.device == before.device
+            else { throw self.changed(size: now.size, from: self.status?.size) }
+        }
+    }
+
+    private func changed(size: Int64?, from before: Int64? = nil) -> OSSError {
+        let before = before ?? self.size
+        let sizes = size.map { $0 == before ? "" : " (it had \(before) bytes, now \($0))" } ?? ""
+        return OSSError(
+            .sourceChanged,
+            "the source \(self.name) changed while it was uploaded\(sizes); nothing was published: let it rest, then run again"
+        )
+    }
+
+    private static func identity(of source: any OSSRandomAccessSource) async throws -> SourceIdentity {
+        let size: Int64
+        let label: String?
+        do {
+            size = try await source.size
+            label = try await source.identity
+        } catch {
+            throw try OSSError.sourceUnreadable(source.name, error)
+        }
+        guard size >= 0 else {
+            throw OSSError(.sourceUnreadable, "the source \(source.name) says that it has \(size) bytes")
+        }
+        return SourceIdentity(size: size, evidence: label.map { .label($0) } ?? .none)
+    }
+
+    /// Files of /proc and the like say that they are empty, and are not.
+    private static func checkEmptiness(of file: PosixFile) throws(OSSError) {
         var byte: [UInt8] = [0]
         let hasMore: Bool
-        do throws(SystemError) { hasMore = try self.file.read(at: 0, into: &byte) > 0 } catch {
+        do throws(SystemError) { hasMore = try file.read(at: 0, into: &byte) > 0 } catch {
             throw OSSError(.sourceUnreadable, "the source cannot be read: \(error)", underlying: error)
         }
         guard !hasMore else {
             throw OSSError(
-                .sourceUnreadable, "the source \(path) says that it has no bytes, and has some: copy it to a file first"
+                .sourceUnreadable,
+                "the source \(file.path) says that it has no bytes, and has some: copy it to a file first"
             )
         }
     }
+}
 
-    /// A region of the file, for a request's body.
-    func region(at offset: Int64, length: Int64) -> SourceRegion {
-        SourceRegion(file: self.file, offset: offset, length: length)
-    }
+/// A region of a source.
+struct SourceRegion: Sendable {
+    let content: OpenSource.Content
+    /// The source's name, for messages.
+    let name: String
+    /// Bytes from the source's beginning.
+    let offset: Int64
+    /// Length in bytes.
+    let length: Int64
+}
 
-    /// Checks that the file is still what it was when it was opened.
-    ///
-    /// - Throws: `OSSError.sourceChanged` where it is not.
-    func checkUnchanged() throws(OSSError) {
-        let now: SourceIdentity
-        do throws(SystemError) { now = SourceIdentity(try self.file.status()) } catch {
-            throw OSSError(.sourceUnreadable, "the source cannot be looked at: \(error)", underlying: error)
-        }
-        // A rename changes the change time alone, and not a byte: size, content time and file decide here. Between runs,
-        // when nobody watched, the change time counts too.
-        guard now.size == self.identity.size, now.modificationTime == self.identity.modificationTime,
-            now.inode == self.identity.inode, now.device == self.identity.device
-        else {
-            throw OSSError(
-                .sourceChanged,
-                "the source \(self.file.path) changed while it was uploaded"
-                    + (now.size == self.identity.size ? "" : " (it had \(self.identity.size) bytes, now \(now.size))")
-                    + "; nothing was published: let it rest, then run again"
-            )
-        }
+extension OSSError {
+    /// What the caller's own code threw while it was asked for bytes; a cancellation of this task passes unchanged.
+    static func sourceUnreadable(_ name: String, _ error: any Error) throws -> OSSError {
+        if error is CancellationError, Task.isCancelled { throw error }
+        if let error = error as? OSSError { return error }
+        return OSSError(.sourceUnreadable, "the source \(name) cannot be read: \(error)", underlying: error)
     }
 }
 

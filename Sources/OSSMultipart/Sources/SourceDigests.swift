@@ -10,52 +10,118 @@ struct SourceDigests: Sendable {
     /// 16 bytes.
     var md5: [UInt8]?
     var crc64: UInt64?
+}
 
+/// Digests that grow with each piece.
+struct RunningDigests: ~Copyable {
+    private var md5: MessageDigest?
+    private var crc64: CRC64?
+
+    init(md5: Bool, crc64: Bool) throws(DigestError) {
+        if md5 { self.md5 = try MessageDigest(.md5) }
+        if crc64 { self.crc64 = CRC64() }
+    }
+
+    mutating func update(_ bytes: Span<UInt8>) throws(DigestError) {
+        try self.md5?.update(bytes)
+        self.crc64?.update(bytes)
+    }
+
+    /// The digests of all pieces; the last call.
+    consuming func finish() throws(DigestError) -> SourceDigests {
+        let crc64 = self.crc64?.value
+        guard let md5 = self.md5 else { return SourceDigests(crc64: crc64) }
+        return SourceDigests(md5: try md5.finish(), crc64: crc64)
+    }
+}
+
+extension SourceRegion {
     /// How much is read at a time, in bytes: large enough that calls do not count, small enough for a thread each.
     private static let bufferSize = 128 * 1024
 
-    /// Reads a region once and computes the digests.
+    private func buffer() -> [UInt8] {
+        [UInt8](repeating: 0, count: Int(min(Int64(Self.bufferSize), max(1, self.length))))
+    }
+
+    /// Reads a region of a file or of memory once and computes the digests.
     ///
     /// Blocks; looks at `isCancelled` between reads.
-    static func compute(
-        of region: SourceRegion, md5 wantsMD5: Bool, crc64 wantsCRC64: Bool, isCancelled: () -> Bool
-    ) throws -> SourceDigests {
-        var md5 = try MessageDigest(.md5)
-        var crc = CRC64()
-        var buffer = [UInt8](repeating: 0, count: Int(min(Int64(Self.bufferSize), max(1, region.length))))
-        var done: Int64 = 0
-        while done < region.length {
-            if isCancelled() { throw CancellationError() }
-            let wanted = Int(min(Int64(buffer.count), region.length - done))
-            let count: Int
-            do throws(SystemError) {
-                count = try region.file.read(at: region.offset + done, into: &buffer, count: wanted)
-            } catch {
-                throw OSSError(.sourceUnreadable, "the source cannot be read: \(error)", underlying: error)
+    func digests(md5: Bool, crc64: Bool, isCancelled: () -> Bool) throws -> SourceDigests {
+        var digests = try RunningDigests(md5: md5, crc64: crc64)
+        switch self.content {
+        case .custom, .stream: preconditionFailure("not a source that is read by calls that block")
+        case .memory(let bytes):
+            try digests.update(bytes.span.extracting(Int(self.offset)..<Int(self.offset + self.length)))
+        case .file(let file, let origin):
+            var buffer = self.buffer()
+            var done: Int64 = 0
+            while done < self.length {
+                if isCancelled() { throw CancellationError() }
+                let wanted = Int(min(Int64(buffer.count), self.length - done))
+                let count: Int
+                do throws(SystemError) {
+                    count = try file.read(at: origin + self.offset + done, into: &buffer, count: wanted)
+                } catch {
+                    throw OSSError(.sourceUnreadable, "the source cannot be read: \(error)", underlying: error)
+                }
+                guard count == wanted else { throw self.becameShorter() }
+                try digests.update(buffer.span.extracting(first: count))
+                done += Int64(count)
             }
-            guard count == wanted else {
+        }
+        return try digests.finish()
+    }
+
+    /// Reads a region of a source of the caller's piece by piece.
+    ///
+    /// - Parameter take: gets each piece; false ends the reading.
+    func readPieces(of source: any OSSRandomAccessSource, take: ([UInt8]) async throws -> Bool) async throws {
+        var done: Int64 = 0
+        while done < self.length {
+            try Task.checkCancellation()
+            var buffer = self.buffer()
+            let wanted = Int(min(Int64(buffer.count), self.length - done))
+            buffer.removeLast(buffer.count - wanted)
+            let count: Int
+            do { count = try await source.read(at: self.offset + done, into: &buffer) } catch {
+                throw try OSSError.sourceUnreadable(self.name, error)
+            }
+            guard count > 0 else { throw self.becameShorter() }
+            guard count <= wanted, buffer.count == wanted else {
                 throw OSSError(
-                    .sourceChanged,
-                    "the source \(region.file.path) became shorter while it was read; nothing was published: "
-                        + "let it rest, then run again"
+                    .sourceUnreadable,
+                    "the source \(self.name) says that it read \(count) bytes into a buffer for \(wanted), or changed the buffer's size"
                 )
             }
-            let bytes = buffer.span.extracting(first: count)
-            if wantsMD5 { try md5.update(bytes) }
-            if wantsCRC64 { crc.update(bytes) }
+            buffer.removeLast(wanted - count)
             done += Int64(count)
+            guard try await take(buffer) else { return }
         }
-        return SourceDigests(md5: wantsMD5 ? try md5.finish() : nil, crc64: wantsCRC64 ? crc.value : nil)
+    }
+
+    private func becameShorter() -> OSSError {
+        OSSError(
+            .sourceChanged,
+            "the source \(self.name) became shorter while it was read; nothing was published: let it rest, then run again"
+        )
     }
 }
 
 extension OSSClient {
-    /// Computes digests of a region on a thread that may block; a cancelled task ends it between two reads.
+    /// Computes digests of a region away from Swift's own threads; a cancelled task ends it between two reads.
     func digests(of region: SourceRegion, md5: Bool, crc64: Bool) async throws -> SourceDigests {
+        if case .custom(let source) = region.content {
+            var digests = try RunningDigests(md5: md5, crc64: crc64)
+            try await region.readPieces(of: source) { piece in
+                try digests.update(piece.span)
+                return true
+            }
+            return try digests.finish()
+        }
         let flag = CancellationFlag()
         return try await withTaskCancellationHandler {
             try await self.blocking.run { () throws(any Error) in
-                try SourceDigests.compute(of: region, md5: md5, crc64: crc64) { flag.isSet }
+                try region.digests(md5: md5, crc64: crc64) { flag.isSet }
             }
         } onCancel: {
             flag.set()

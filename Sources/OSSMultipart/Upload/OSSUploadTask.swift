@@ -11,7 +11,7 @@ public struct OSSUploadTask: Sendable {
 
     init(uploader: OSSUploader, source: OSSUploadSource, destination: OSSUploader.Destination) {
         let progress = UploadProgress()
-        let control = UploadControl(uploader: uploader, destination: destination)
+        let control = UploadControl(uploader: uploader, source: source, destination: destination)
         self.progress = progress
         self.control = control
         // Unstructured by design: the caller asked for an upload with a life of its own.
@@ -46,6 +46,8 @@ public struct OSSUploadTask: Sendable {
     /// Stops what is on its way and keeps what is stored, until ``resume()``.
     ///
     /// An upload that has ended is not changed.
+    ///
+    /// A stream that can be read once goes on instead: what was read of it would be lost.
     ///
     /// It returns at once; the event `paused` tells when nothing is on its way any more. The record's lock is given up then.
     public func pause() { self.control.pause() }
@@ -87,10 +89,13 @@ final class UploadControl: Sendable {
     private let destination: OSSUploader.Destination
     /// Whether nobody can go on with the upload once this task has ended.
     private let isTransient: Bool
+    /// Whether the source can be read again after a pause.
+    private let isPausable: Bool
     private let phase = Lock(Phase.running(nil))
 
-    init(uploader: OSSUploader, destination: OSSUploader.Destination) {
+    init(uploader: OSSUploader, source: OSSUploadSource, destination: OSSUploader.Destination) {
         self.destination = destination
+        self.isPausable = source.canBeReadAgain
         self.isTransient = uploader.checkpoints.store == nil
         // Pausing needs a record; where none was asked for it lives as long as the task.
         self.uploader =
@@ -126,6 +131,7 @@ final class UploadControl: Sendable {
     }
 
     func pause() {
+        guard self.isPausable else { return }
         let run = self.phase.withLock { phase -> Task<OSSUploadResult, any Error>? in
             switch phase {
             case .running(let run?):

@@ -38,6 +38,11 @@ public struct OSSUploader: Sendable {
         ///
         /// Default: ``Adoption/never``.
         public var adoption: Adoption = .never
+        /// Most bytes of a stream in memory at a time, at least 102,400.
+        ///
+        /// Fewer parts are in flight where they would not fit, and parts of a stream of unknown length grow to this size at most.
+        /// One whose length is given gets the part size that its length needs. Default: 256 MiB.
+        public var streamBufferLimit: Int64 = 256 * 1024 * 1024
         /// Whether an upload that a record names is aborted and a new one begun.
         ///
         /// Default: false.
@@ -216,8 +221,15 @@ public struct OSSUploader: Sendable {
                 "maximumPartsInFlight is \(self.configuration.maximumPartsInFlight); it lies between 1 and 100"
             )
         }
+        guard self.configuration.streamBufferLimit >= Limits.minimumPartSize else {
+            throw OSSError(
+                .invalidConfiguration,
+                "streamBufferLimit is \(self.configuration.streamBufferLimit) bytes; a part needs at least "
+                    + "\(Limits.minimumPartSize)"
+            )
+        }
         let open = try await source.open(on: self.client.blocking)
-        let plan = try PartPlan(size: open.identity.size, partSize: self.configuration.partSize)
+        let plan = try PartPlan(size: open.size, partSize: self.configuration.partSize)
         // Credentials that are missing are told before a record is made.
         _ = try await self.client.credentials.credentials()
         let run = try UploadRun(uploader: self, source: open, plan: plan, destination: destination, progress: progress)

@@ -24,10 +24,19 @@ struct PartPlan: Sendable, Hashable {
 
     /// The source's size in bytes.
     let size: Int64
-    /// The size of every part but the last, in bytes.
-    let partSize: Int64
+    /// The sizes of all parts but the last.
+    let sizes: PartSizes
+    /// The size of the first part, in bytes, and with it of every part but the last where parts do not grow.
+    var partSize: Int64 { self.sizes.first }
     /// How many parts there are: at least one, also where the source is empty.
-    var count: Int { max(1, Int((self.size + self.partSize - 1) / self.partSize)) }
+    let count: Int
+
+    /// The plan of a source that was cut before its size was known.
+    init(size: Int64, sizes: PartSizes) {
+        self.size = size
+        self.sizes = sizes
+        self.count = sizes.count(for: size)
+    }
 
     /// Plans a source.
     ///
@@ -58,20 +67,21 @@ struct PartPlan: Sendable, Hashable {
                         + "least \(needed) bytes, or leave the part size out"
                 )
             }
-            self.partSize = partSize
+            self.sizes = PartSizes(partSize)
         } else if needed <= Self.automaticPartSize {
-            self.partSize = Self.automaticPartSize
+            self.sizes = PartSizes(Self.automaticPartSize)
         } else {
             let rounded = (needed + Self.mebibyte - 1) / Self.mebibyte * Self.mebibyte
             // 5 GiB is a whole number of MiB, so rounding never passes it.
-            self.partSize = rounded
+            self.sizes = PartSizes(rounded)
         }
         self.size = size
+        self.count = self.sizes.count(for: size)
     }
 
     /// The part of that number, which lies between 1 and `count`.
     subscript(number: Int) -> Part {
-        let offset = Int64(number - 1) * self.partSize
-        return Part(number: number, offset: offset, size: min(self.partSize, self.size - offset))
+        let offset = self.sizes.offset(of: number)
+        return Part(number: number, offset: offset, size: min(self.sizes[number], self.size - offset))
     }
 }

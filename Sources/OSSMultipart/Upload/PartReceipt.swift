@@ -16,8 +16,24 @@ struct PartReceipt: Sendable, Hashable {
     /// The service's ETag, without quotes.
     let eTag: String
 
+    init(number: Int, size: Int64, md5: [UInt8]?, crc64: UInt64?, eTag: String) {
+        self.number = number
+        self.size = size
+        self.md5 = md5
+        self.crc64 = crc64
+        self.eTag = eTag
+    }
+
     /// The part as CompleteMultipartUpload lists it.
     var info: OSSPartInfo { OSSPartInfo(partNumber: self.number, eTag: self.eTag, size: self.size, crc64: self.crc64) }
+
+    /// What came of sending a part.
+    init(_ result: UploadPartResult, _ part: PartPlan.Part, _ integrity: OSSIntegrity) {
+        self.init(
+            number: part.number, size: part.size, md5: result.md5,
+            crc64: integrity.comparesCRC64 ? result.info.crc64 : nil, eTag: result.info.eTag
+        )
+    }
 
     /// Whether the service's listing shows this very part.
     func matches(_ stored: OSSStoredPart) -> Bool {

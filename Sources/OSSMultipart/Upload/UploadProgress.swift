@@ -6,8 +6,10 @@ internal import SystemIO
 
 /// How far an upload is.
 public struct OSSUploadSnapshot: Sendable, Hashable {
-    /// Bytes of the source; 0 until it has been opened.
+    /// Bytes of the source; 0 until it has been opened; of a stream of unknown length those that were read so far.
     public internal(set) var bytesTotal: Int64 = 0
+    /// Whether `bytesTotal` and `partsTotal` are final: false for a stream of unknown length until it has ended.
+    public internal(set) var isSizeKnown = true
     /// Bytes that are stored or handed to the network; never falls, never passes `bytesTotal`.
     public internal(set) var bytesDone: Int64 = 0
     /// Bytes that an earlier run had stored.
@@ -29,9 +31,10 @@ public struct OSSUploadSnapshot: Sendable, Hashable {
     /// Whether the upload has ended, well or not.
     public internal(set) var hasEnded = false
 
-    /// How much is done, 0 to 1; an empty source is done when its upload has ended.
+    /// How much is done, 0 to 1; an empty source is done when its upload has ended, a stream of unknown length not before it
+    /// has been read.
     public var fractionCompleted: Double {
-        guard self.bytesTotal > 0 else { return self.hasEnded ? 1 : 0 }
+        guard self.isSizeKnown, self.bytesTotal > 0 else { return self.hasEnded ? 1 : 0 }
         return Double(self.bytesDone) / Double(self.bytesTotal)
     }
 }
@@ -41,7 +44,7 @@ public struct OSSUploadEvent: Sendable, Hashable {
     /// The kinds of events.
     public struct Kind: Sendable, Hashable, CustomStringConvertible {
         private enum Name: String {
-            case snapshot, resumed, partBegan, partStored, partFailed, completing, paused, warning
+            case snapshot, resumed, partBegan, partStored, partFailed, completing, paused, warning, notice
         }
         private let name: Name
 
@@ -61,6 +64,9 @@ public struct OSSUploadEvent: Sendable, Hashable {
         public static let completing = Kind(name: .completing)
         /// Something that the user should know; see ``OSSUploadEvent/message``.
         public static let warning = Kind(name: .warning)
+
+        /// Something worth knowing that needs no action; see ``OSSUploadEvent/message``.
+        public static let notice = Kind(name: .notice)
 
         /// The name, for example `partStored`.
         public var description: String { self.name.rawValue }
@@ -154,9 +160,41 @@ final class UploadProgress: Sendable {
         self.state.withLock {
             $0.snapshot.bytesTotal = bytesTotal
             $0.snapshot.partsTotal = partsTotal
+            $0.snapshot.isSizeKnown = true
             $0.snapshot.isPaused = false
             $0.parts = Array(repeating: .pending, count: partsTotal)
         }
+    }
+
+    /// A stream of unknown length is begun: it grows with each part that is read.
+    func beginOpenEnded() {
+        self.begin(bytesTotal: 0, partsTotal: 0)
+        self.state.withLock { $0.snapshot.isSizeKnown = false }
+    }
+
+    /// A part of a stream of unknown length has been read; nothing changes where it was known already.
+    func partRead(_ number: Int, bytes: Int64) {
+        self.state.withLock {
+            guard !$0.snapshot.isSizeKnown, number > $0.parts.count else { return }
+            $0.parts.append(.pending)
+            $0.snapshot.partsTotal = number
+            $0.snapshot.bytesTotal += bytes
+        }
+    }
+
+    /// A stream has ended: what was read is all.
+    func streamEnded() { self.state.withLock { $0.snapshot.isSizeKnown = true } }
+
+    /// A part of an earlier run turned out to be the source's while it was read.
+    func partKept(_ number: Int, bytes: Int64) {
+        self.state.withLock {
+            $0.bytesStored += bytes
+            $0.snapshot.bytesResumed += bytes
+            $0.snapshot.partsResumed += 1
+            $0.snapshot.partsDone += 1
+            $0.parts[number - 1] = .stored
+        }
+        self.tell(.resumed, part: number)
     }
 
     func resumed(parts: some Collection<Int>, bytes: Int64) {
@@ -217,6 +255,9 @@ final class UploadProgress: Sendable {
 
     func completing() { self.tell(.completing) }
 
+    /// Tells the user something that needs no action.
+    func note(_ message: String) { self.tell(.notice, message: message) }
+
     /// Tells the user something, once.
     func warn(_ message: String) {
         let isNew = self.state.withLock { state in
@@ -259,9 +300,12 @@ final class UploadProgress: Sendable {
             if seconds > 0, sent > 0 {
                 let rate = Double(sent) / seconds
                 state.snapshot.bytesPerSecond = rate
-                state.snapshot.timeRemaining = .seconds(
-                    Double(state.snapshot.bytesTotal - state.snapshot.bytesDone) / rate
-                )
+                state.snapshot.timeRemaining =
+                    !state.snapshot.isSizeKnown
+                    ? nil
+                    : .seconds(
+                        Double(state.snapshot.bytesTotal - state.snapshot.bytesDone) / rate
+                    )
             }
         }
         return state.snapshot

@@ -60,7 +60,7 @@ extension UploadRun {
             )
             return nil
         }
-        try await self.writeDurably(Journal.beginning(self.intent) + self.uploadLine(upload, plan), isFirst: true)
+        try await self.writeDurably(Journal.beginning(self.intent) + self.uploadLine(upload, plan.sizes), isFirst: true)
         for receipt in stored.values { await self.writeLine(Journal.line(receipt)) }
         self.openUpload = upload
         self.progress.warn(
@@ -77,7 +77,7 @@ extension UploadRun {
 
     /// The plan by which the parts were cut, as far as their sizes tell; else the one of this run.
     private func plan(for listing: [Int: OSSStoredPart]) -> PartPlan {
-        let size = self.source.identity.size
+        let size = self.source.size
         // Every part but the last has the plan's size: a part that is not the listing's last shows it.
         let sizes = listing.sorted { $0.key < $1.key }.map(\.value.size)
         for candidate in Set(sizes.count > 1 ? sizes.dropLast() : sizes[...]).sorted(by: >) {

@@ -13,7 +13,7 @@ extension UploadRun {
     /// abort must not overtake it.
     ///
     /// *Source:* our own choice. *Applies to:* failures; a cancelled upload stops at once.
-    private static let grace: Duration = .seconds(5)
+    static let grace: Duration = .seconds(5)
 
     /// Sends every part that is not stored, several at a time, and records each as it is stored.
     ///
@@ -38,11 +38,7 @@ extension UploadRun {
                                 part.number, of: upload, source: source, offset: part.offset, length: part.size,
                                 integrity: integrity, progress: progress
                             )
-                            let receipt = PartReceipt(
-                                number: part.number, size: part.size, md5: result.md5,
-                                crc64: integrity.comparesCRC64 ? result.info.crc64 : nil, eTag: result.info.eTag
-                            )
-                            return .part(part.number, .success(receipt))
+                            return .part(part.number, .success(PartReceipt(result, part, integrity)))
                         } catch {
                             return .part(part.number, .failure(error))
                         }

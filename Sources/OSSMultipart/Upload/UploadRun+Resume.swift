@@ -27,6 +27,16 @@ extension UploadRun {
 
     /// Reads the record and goes on with its upload where that can be, else begins one.
     func resumeOrBegin() async throws -> Opening {
+        if let (upload, journal) = try await self.recordedUpload() {
+            if let opening = try await self.resume(upload, journal) { return opening }
+            try await self.emptyRecord()
+        }
+        if let session = try await self.adopt() { return .open(session) }
+        return .open(try await self.begin())
+    }
+
+    /// Reads the record; nil where it names no upload to go on with, and then it is empty.
+    func recordedUpload() async throws -> (Journal.Upload, Journal)? {
         switch Journal.read(try await self.readRecord()) {
         case .empty: break
         case .ofLaterVersion(let version):
@@ -55,16 +65,27 @@ extension UploadRun {
                 try await self.emptyRecord()
                 break
             }
-            if let opening = try await self.resume(upload, journal) { return opening }
-            try await self.emptyRecord()
+            return (upload, journal)
         }
-        if let session = try await self.adopt() { return .open(session) }
-        return .open(try await self.begin())
+        return nil
     }
 
     // MARK: Begin
 
     private func begin() async throws -> Session {
+        let plan = self.requestedPlan
+        let upload = try await self.initiate(plan.sizes)
+        self.progress.begin(bytesTotal: plan.size, partsTotal: plan.count)
+        self.progress.resumed(parts: [], bytes: 0)
+        return Session(
+            upload: upload,
+            machine: UploadStateMachine(plan: plan, stored: [:], window: self.options.maximumPartsInFlight),
+            isResumed: false
+        )
+    }
+
+    /// Begins an upload on the service and records it.
+    func initiate(_ sizes: PartSizes) async throws -> OSSMultipartUpload {
         // Durable before Initiate: an upload that it leaves behind will be found.
         let intent = self.intent
         try await self.writeDurably(Journal.beginning(intent), isFirst: true)
@@ -79,9 +100,8 @@ extension UploadRun {
             throw error
         }
         self.openUpload = upload
-        let plan = self.requestedPlan
         do {
-            let line = self.uploadLine(upload, plan, mayHaveSiblings: mayHaveSiblings)
+            let line = self.uploadLine(upload, sizes, mayHaveSiblings: mayHaveSiblings)
             try await self.writeDurably(line, isFirst: false)
         } catch {
             // Without its ID the record is of no use, and the caller wants one.
@@ -90,13 +110,7 @@ extension UploadRun {
             throw error
         }
         if mayHaveSiblings { try await self.removeSiblings(of: upload, begunAfter: intent.begun) }
-        self.progress.begin(bytesTotal: plan.size, partsTotal: plan.count)
-        self.progress.resumed(parts: [], bytes: 0)
-        return Session(
-            upload: upload,
-            machine: UploadStateMachine(plan: plan, stored: [:], window: self.options.maximumPartsInFlight),
-            isResumed: false
-        )
+        return upload
     }
 
     /// What the record says before the upload has an ID.
@@ -109,11 +123,11 @@ extension UploadRun {
 
     /// The record's line of an upload.
     func uploadLine(
-        _ upload: OSSMultipartUpload, _ plan: PartPlan, mayHaveSiblings: Bool = false
+        _ upload: OSSMultipartUpload, _ sizes: PartSizes, mayHaveSiblings: Bool = false
     ) -> [UInt8] {
         Journal.line(
             Journal.Upload(
-                uploadID: upload.uploadID, partSize: plan.partSize, source: self.source.identity,
+                uploadID: upload.uploadID, sizes: sizes, source: self.source.identity,
                 headers: self.headersText, mayHaveSiblings: mayHaveSiblings
             )
         )
@@ -129,23 +143,11 @@ extension UploadRun {
 
     /// Goes on with a recorded upload; nil where a new one has to begin.
     private func resume(_ upload: Journal.Upload, _ journal: Journal) async throws -> Opening? {
-        guard !self.options.startsAnew else {
-            try await self.giveUp(upload.uploadID, because: "a new beginning was asked for")
+        if let reason = self.reasonToBeginAnew(upload) {
+            try await self.giveUp(upload.uploadID, because: reason)
             return nil
         }
-        guard upload.source.size == self.source.identity.size else {
-            try await self.giveUp(
-                upload.uploadID,
-                because:
-                    "the source had \(upload.source.size) bytes when it was begun and has \(self.source.identity.size) now"
-            )
-            return nil
-        }
-        guard upload.headers == self.headersText else {
-            try await self.giveUp(upload.uploadID, because: "it was begun with other object headers")
-            return nil
-        }
-        let plan = try PartPlan(size: upload.source.size, partSize: upload.partSize)
+        let plan = PartPlan(size: self.source.size, sizes: upload.sizes)
         if let asked = self.options.partSize, asked != plan.partSize {
             self.progress.warn("the upload was begun with parts of \(plan.partSize) bytes, and goes on with them")
         }
@@ -156,7 +158,7 @@ extension UploadRun {
             switch self.options.verification {
             case .record: false
             case .content: true
-            default: upload.source != self.source.identity
+            default: !self.source.identity.isSurely(upload.source)
             }
         let recorded = journal.parts.filter { $0.key <= plan.count && $0.value.size == plan[$0.key].size }
 
@@ -186,6 +188,20 @@ extension UploadRun {
                 isResumed: true
             )
         )
+    }
+
+    /// Why a recorded upload cannot be gone on with; nil where it can.
+    func reasonToBeginAnew(_ upload: Journal.Upload) -> String? {
+        if self.options.startsAnew { return "a new beginning was asked for" }
+        if upload.source.size != self.source.identity.size {
+            return
+                "the source was \(upload.source.sizeText) when it was begun and is \(self.source.identity.sizeText) now"
+        }
+        if upload.headers != self.headersText { return "it was begun with other object headers" }
+        if let size = upload.source.size, upload.sizes.count(for: size) > Limits.maximumPartNumber {
+            return "it was begun with parts so small that 10000 do not suffice"
+        }
+        return nil
     }
 
     /// All parts that the service has, by number; nil where listing is not allowed.
@@ -225,19 +241,8 @@ extension UploadRun {
             }
         }
         for (part, digests) in try await self.digests(of: doubtful) {
-            let stored = listing?[part.number]
-            let receipt = recorded[part.number]
-            let isSame: Bool
-            if let receipt, stored.map(receipt.matches) ?? true, receipt.md5 != nil || receipt.crc64 != nil {
-                isSame =
-                    receipt.crc64.map { $0 == digests.crc64 } ?? true && receipt.md5.map { $0 == digests.md5 } ?? true
-            } else {
-                isSame = stored?.has(digests) ?? false
-            }
-            guard isSame, let eTag = stored?.info.eTag ?? receipt?.eTag else { continue }
-            kept[part.number] = PartReceipt(
-                number: part.number, size: part.size, md5: digests.md5, crc64: digests.crc64, eTag: eTag
-            )
+            let candidate = StoredCandidate(recorded: recorded[part.number], listed: listing?[part.number])
+            kept[part.number] = candidate.receipt(ifSameAs: digests, number: part.number, size: part.size)
         }
         return kept
     }
@@ -287,7 +292,7 @@ extension UploadRun {
 
     /// Looks at the key; where that is denied nothing is known of what is there, and sending all again is the way that is right
     /// whatever it is.
-    private func lookIfAllowed(_ expectation: Expectation) async throws -> Look {
+    func lookIfAllowed(_ expectation: Expectation) async throws -> Look {
         do { return try await self.look(for: expectation) } catch let error as OSSError
             where error.service?.status == 403
         {
@@ -315,7 +320,7 @@ extension UploadRun {
     }
 
     /// An Initiate that was sent again may have begun uploads of which no reply told: aborts them.
-    private func removeSiblings(of upload: OSSMultipartUpload, begunAfter intent: Int64) async throws {
+    func removeSiblings(of upload: OSSMultipartUpload, begunAfter intent: Int64) async throws {
         try await self.removeEmptyUploads(begunAfter: intent, except: upload.uploadID)
         await self.writeLine(Journal.aloneLine)
     }

@@ -10,7 +10,7 @@ extension UploadRun {
         try await self.openRecord(creating: false)
         let leftover = try await self.abortRecordedUpload()
 
-        let size = self.source.identity.size
+        let size = self.source.size
         self.progress.begin(bytesTotal: size, partsTotal: 1)
         var request = PutObjectRequest(bucket: self.destination.bucket, key: self.destination.key, body: .bytes([]))
         request.headers = self.destination.headers
@@ -42,7 +42,7 @@ extension UploadRun {
 
     /// Overwriting is forbidden and the first reply was lost: the object that is there may be ours.
     private func afterLostReply(_ error: OSSError) async throws -> StoredObject {
-        let region = self.source.region(at: 0, length: self.source.identity.size)
+        let region = self.source.region(at: 0, length: self.source.size)
         let digests = try await self.client.digests(of: region, md5: true, crc64: true)
         let expectation = Expectation(size: region.length, crc64: digests.crc64, md5: digests.md5)
         guard case .ours(let object) = try await self.look(for: expectation) else { throw error }
@@ -57,7 +57,7 @@ extension UploadRun {
         {
             try await self.giveUp(
                 upload.uploadID,
-                because: "the source had \(upload.source.size) bytes when it was begun and is smaller than one part now"
+                because: "the source was \(upload.source.sizeText) when it was begun and is smaller than one part now"
             )
         }
         return true

@@ -24,7 +24,7 @@ final class UploadRun {
     /// A source below this goes up with one request, where its part size is not smaller still: 64 MiB.
     ///
     /// *Source:* our own choice: what one broken request costs. *Applies to:* sources smaller than one part.
-    private static let wholeObjectLimit: Int64 = 64 * 1024 * 1024
+    static let wholeObjectLimit: Int64 = 64 * 1024 * 1024
 
     /// How long an abort may hold up an upload that has ended.
     ///
@@ -34,7 +34,8 @@ final class UploadRun {
     let client: OSSClient
     let options: OSSUploader.Configuration
     let checkpoints: OSSCheckpoints
-    let source: OpenSource
+    /// The source; a stream that turns out to be small is one of bytes from then on.
+    var source: OpenSource
     let requestedPlan: PartPlan
     let destination: OSSUploader.Destination
     let progress: UploadProgress
@@ -74,8 +75,12 @@ final class UploadRun {
     func run() async throws -> OSSUploadResult {
         // Others may have the record from the moment that this returns, not from when the last reference happens to go.
         defer { self.record?.close() }
-        let size = self.source.identity.size
-        if size < min(self.requestedPlan.partSize, Self.wholeObjectLimit) { return try await self.uploadWhole() }
+        if let stream = self.source.stream {
+            do { return try await self.uploadStream(stream) } catch { throw await self.settle(error) }
+        }
+        if self.source.size < min(self.requestedPlan.partSize, Self.wholeObjectLimit) {
+            return try await self.uploadWhole()
+        }
         do {
             try await self.openRecord(creating: true)
             return try await self.uploadInParts()
@@ -139,7 +144,7 @@ final class UploadRun {
         )
     }
 
-    private func succeed(
+    func succeed(
         _ object: StoredObject, plan: PartPlan, uploadID: String?, partsSent: Int, bytesSent: Int64,
         partsResumed: Int? = nil
     ) async throws -> OSSUploadResult {
@@ -155,8 +160,7 @@ final class UploadRun {
 
     /// Checks that the source is what it was when it was opened.
     func checkSource() async throws {
-        let source = self.source
-        try await self.client.blocking.run { () throws(OSSError) in try source.checkUnchanged() }
+        try await self.source.checkUnchanged(on: self.client.blocking)
     }
 
     /// Leaves things in order after an error, and returns the error to throw: the first one, always.
@@ -171,6 +175,11 @@ final class UploadRun {
             }
         }
         guard let upload = self.openUpload else { return error }
+        if self.source.stream?.isReplayable == false {
+            // Nobody can go on with it. Where it cannot be aborted now, the record lets a later run do so.
+            if await self.abortShielded(upload) { await self.removeRecord() }
+            return error
+        }
         guard self.record == nil else {
             await self.synchronizeRecord()
             guard var failure = error as? OSSError else { return error }
@@ -186,7 +195,10 @@ final class UploadRun {
     }
 
     /// Aborts an upload that nobody will go on with, also where the task is cancelled; a failure is told, not thrown.
-    func abortShielded(_ upload: OSSMultipartUpload) async {
+    ///
+    /// - Returns: whether it is gone.
+    @discardableResult
+    func abortShielded(_ upload: OSSMultipartUpload) async -> Bool {
         let client = self.client, limit = Self.longestAbort, mayBeCompleted = self.mayBeCompleted
         // A task of its own, awaited: clean-up must run although this task may be cancelled.
         let failure = await Task {
@@ -200,5 +212,6 @@ final class UploadRun {
                     + "hand, or let a lifecycle rule do it"
             )
         }
+        return failure == nil
     }
 }

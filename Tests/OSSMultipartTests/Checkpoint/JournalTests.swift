@@ -12,10 +12,10 @@ import Testing
         begun: 1_764_000_000_123
     )
     private static let source = SourceIdentity(
-        size: 1_024_017, modificationTime: 1, changeTime: 2, inode: .max, device: 3
+        size: 1_024_017, evidence: .file(.init(modificationTime: 1, changeTime: 2, inode: .max, device: 3))
     )
     private static let upload = Journal.Upload(
-        uploadID: "0004B9894A22E5B1888A1E29F8236E2D", partSize: 102_400, source: source,
+        uploadID: "0004B9894A22E5B1888A1E29F8236E2D", sizes: PartSizes(102_400), source: source,
         headers: "content-type:video/mp4\nx-oss-meta-a:b c"
     )
 
@@ -118,7 +118,7 @@ import Testing
 
     @Test func `Parts are taken back, and the source's new identity counts`() throws {
         var newer = Self.source
-        newer.modificationTime = 99
+        newer.evidence = .file(.init(modificationTime: 99, changeTime: 2, inode: .max, device: 3))
         let journal = try self.journal(Self.whole + Journal.lines(dropping: [2, 1], source: newer))
         #expect(journal.parts.keys.sorted() == [3])
         #expect(journal.upload?.source == newer)

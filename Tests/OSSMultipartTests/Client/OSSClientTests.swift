@@ -114,7 +114,7 @@ import Testing
         let parts = [1, 5, 8].map { OSSPartInfo(partNumber: $0, eTag: "E\($0)", size: $0 == 8 ? 1 : 102_400) }
         let result = try await client.completeMultipartUpload(.init(upload: self.upload, parts: parts))
         #expect(result.eTag == "E-1")
-        guard case .bytes(let body)? = transport.requests.first?.body else { return #expect(Bool(false), "no body") }
+        guard case .memory(let body)? = transport.requests.first?.body else { return #expect(Bool(false), "no body") }
         #expect(
             String(decoding: body, as: UTF8.self).contains(
                 "<Part><PartNumber>5</PartNumber><ETag>&quot;E5&quot;</ETag></Part>"))

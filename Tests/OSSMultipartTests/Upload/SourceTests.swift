@@ -85,9 +85,9 @@ import Testing
         try withTemporaryFolder { folder in
             let file = try PosixFile(path: folder + "/write-only", [.write, .create])
             try file.truncate(to: 1000)
-            let region = SourceRegion(file: file, offset: 0, length: 1000)
+            let region = SourceRegion(content: .file(file, origin: 0), name: file.path, offset: 0, length: 1000)
             #expect {
-                _ = try SourceDigests.compute(of: region, md5: true, crc64: true) { false }
+                _ = try region.digests(md5: true, crc64: true) { false }
             } throws: { ($0 as? OSSError)?.code == .sourceUnreadable }
         }
     }
