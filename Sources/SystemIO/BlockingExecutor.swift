@@ -170,33 +170,3 @@ private final class Pool: Sendable {
         return job?()
     }
 }
-
-/// A counting semaphore.
-///
-/// The corresponding C functions are `sem_post` and `sem_timedwait`.
-@safe private final class Semaphore: Sendable {
-    // Owned: made in init, freed in deinit. The C functions may be called from any thread.
-    private nonisolated(unsafe) let semaphore: UnsafeMutablePointer<sem_t>
-
-    init() {
-        unsafe self.semaphore = .allocate(capacity: 1)
-        _ = unsafe sem_init(self.semaphore, 0, 0)
-    }
-
-    deinit {
-        _ = unsafe sem_destroy(self.semaphore)
-        unsafe self.semaphore.deallocate()
-    }
-
-    func post() { _ = unsafe sem_post(self.semaphore) }
-
-    /// Waits for a post; false after `seconds` without one.
-    ///
-    /// A signal counts as a post: the caller looks for work anyway.
-    func wait(seconds: Int) -> Bool {
-        var end = timespec()
-        _ = unsafe clock_gettime(CLOCK_REALTIME, &end)
-        end.tv_sec += seconds
-        return unsafe sem_timedwait(self.semaphore, &end) == 0 || errno != ETIMEDOUT
-    }
-}

@@ -44,7 +44,7 @@ extension OSSError {
         private enum Name: String {
             case invalidConfiguration, invalidArgument, missingCredentials, service, connection, timeout, malformedReply
             case integrity, sourceUnreadable, sourceChanged, checkpointInUse, checkpointUnusable, outcomeUnknown
-            case callbackFailed, shutDown
+            case callbackFailed, shutDown, wouldBlock
         }
         private let name: Name
 
@@ -78,6 +78,9 @@ extension OSSError {
         public static let callbackFailed = Code(name: .callbackFailed)
         /// The client has been shut down.
         public static let shutDown = Code(name: .shutDown)
+
+        /// A call that blocks was made within a Swift task.
+        public static let wouldBlock = Code(name: .wouldBlock)
 
         /// The name, for example `integrity`.
         public var description: String { self.name.rawValue }

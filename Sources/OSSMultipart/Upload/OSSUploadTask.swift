@@ -3,9 +3,12 @@
 
 internal import SystemIO
 
-/// An upload in a task of its own: it runs whether somebody waits for it or not, and can be paused.
+/// The future of an upload: it runs whether somebody waits for it or not, and can be paused.
 public struct OSSUploadTask: Sendable {
-    private let task: Task<OSSUploadResult, any Error>
+    /// The upload as a plain future, for what takes futures.
+    ///
+    /// Cancelling it is ``cancel()``.
+    public let future: OSSTask<OSSUploadResult>
     private let control: UploadControl
     private let progress: UploadProgress
 
@@ -15,10 +18,11 @@ public struct OSSUploadTask: Sendable {
         self.progress = progress
         self.control = control
         // Unstructured by design: the caller asked for an upload with a life of its own.
-        self.task = Task {
+        let task = Task {
             defer { progress.end() }
             return try await control.drive(source, progress)
         }
+        self.future = OSSTask(task) { control.cancel() }
     }
 
     /// What the upload came to; waits for its end, also while it is paused.
@@ -27,7 +31,24 @@ public struct OSSUploadTask: Sendable {
     ///
     /// - Throws: as ``OSSUploader/upload(_:to:)``; `CancellationError` after ``cancel()`` and ``abort()``.
     public var value: OSSUploadResult {
-        get async throws { try await self.task.value }
+        get async throws { try await self.future.value }
+    }
+
+    /// What the upload came to, as a value; waits as ``value`` does.
+    public var result: Result<OSSUploadResult, any Error> {
+        get async { await self.future.result }
+    }
+
+    /// As ``OSSTask/waitUntilFinished()``.
+    @available(*, noasync, message: "It would block one of Swift's threads; use value.")
+    public func waitUntilFinished() throws -> OSSUploadResult { try self.future.waitUntilFinished() }
+
+    /// As ``OSSTask/continueWith(priority:_:)``.
+    public func continueWith<Next: Sendable>(
+        priority: TaskPriority? = nil,
+        _ body: @escaping @concurrent @Sendable (Result<OSSUploadResult, any Error>) async throws -> Next
+    ) -> OSSTask<Next> {
+        self.future.continueWith(priority: priority, body)
     }
 
     /// How far the upload is, at this moment.
@@ -68,7 +89,7 @@ public struct OSSUploadTask: Sendable {
     public func abort() async throws {
         self.control.cancel()
         // Its own outcome is what `value` tells; here it only has to be over.
-        _ = await self.task.result
+        _ = await self.future.result
         let control = self.control
         // A task of its own, awaited: giving up must not be cut short.
         try await Task { try await control.abandon() }.value
