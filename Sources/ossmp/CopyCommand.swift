@@ -26,6 +26,7 @@ struct CopyCommand {
         }
         var destination = OSSUploader.Destination(bucket: address.bucket, key: key)
         destination.headers = try Self.headers(options)
+        destination.callback = try Self.callback(options)
         self.destination = destination
         guard !(options.has("no-checkpoint") && options.has("checkpoint-dir")) else {
             throw UsageError("--no-checkpoint and --checkpoint-dir exclude each other")
@@ -72,6 +73,25 @@ struct CopyCommand {
         return headers
     }
 
+    private static func callback(_ options: Options) throws -> OSSCallback? {
+        guard let json = options.value("callback") else {
+            guard options.values("callback-var").isEmpty else { throw UsageError("--callback-var needs --callback") }
+            return nil
+        }
+        var callback: OSSCallback
+        do { callback = try OSSCallback(json: json) } catch let error as OSSError {
+            throw UsageError("--callback: \(error.message)")
+        }
+        for pair in options.values("callback-var") {
+            let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard halves.count == 2, halves[0].hasPrefix("x:") else {
+                throw UsageError("--callback-var \(pair): write x:NAME=VALUE")
+            }
+            callback.variables[String(halves[0])] = String(halves[1])
+        }
+        return callback
+    }
+
     func run(_ signals: Signals) async throws {
         let task = self.uploader.start(.file(URL(filePath: self.source)), to: self.destination)
         signals.onFirst { task.cancel() }
@@ -83,7 +103,17 @@ struct CopyCommand {
             do { result = .success(try await task.value) } catch { result = .failure(error) }
             await watching
             await self.uploader.client.shutDown()
-            self.report(try result.get())
+            let stored = try result.get()
+            self.report(stored)
+            if let failure = stored.callback?.failure {
+                Console.error(
+                    "the object is stored, but the callback to the application's server failed (\(failure)); tell that server by "
+                        + "another way, the upload need not be repeated"
+                )
+                throw ToolExit(code: .callbackFailed)
+            }
+        } catch let exit as ToolExit {
+            throw exit
         } catch is CancellationError {
             let message = self.stopMessage(task.snapshot, isCompleting: isCompleting.withLock { $0 })
             Console.note(message)
@@ -202,6 +232,13 @@ struct CopyCommand {
         object.add("bytesSent", result.bytesSent)
         object.add("seconds", thousandths: result.duration.inMilliseconds)
         object.add("requestId", result.requestID)
+        if let outcome = result.callback {
+            var callback = JSONObject()
+            callback.add("succeeded", literal: outcome.hasSucceeded ? "true" : "false")
+            callback.add("failure", outcome.failure)
+            callback.add("reply", String(decoding: outcome.reply, as: UTF8.self))
+            object.add("callback", callback)
+        }
         return object
     }
 

@@ -27,7 +27,6 @@ enum ExitCode: Int32 {
             case .integrity: .integrity
             case .sourceChanged: .sourceChanged
             case .checkpointInUse: .checkpointInUse
-            case .callbackFailed: .callbackFailed
             case .invalidArgument, .invalidConfiguration: .usage
             default: .failed
             }

@@ -23,6 +23,9 @@ struct JSONObject {
         self.members.append("\(Self.quoted(name)):\(thousandths / 1000).\(zeros)\(fraction)")
     }
 
+    /// A value that is JSON already: true, false or null.
+    mutating func add(_ name: String, literal: String) { self.members.append("\(Self.quoted(name)):\(literal)") }
+
     mutating func add(_ name: String, _ value: JSONObject) { self.members.append("\(Self.quoted(name)):\(value.text)") }
 
     mutating func add(_ name: String, _ values: [String]) {

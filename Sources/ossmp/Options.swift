@@ -63,6 +63,12 @@ struct Options {
         Option(
             name: "storage-class", argument: "CLASS", help: "Standard, IA, Archive, ColdArchive, ...", commands: [.cp]),
         Option(name: "tagging", argument: "TAGS", help: "name=value&..., URL-encoded", commands: [.cp]),
+        Option(
+            name: "callback", argument: "JSON", help: "what the service posts when the object is stored",
+            commands: [.cp]),
+        Option(
+            name: "callback-var", argument: "x:NAME=VALUE", help: "a variable of the callback; may be given again",
+            commands: [.cp]),
         Option(name: "forbid-overwrite", help: "fail where the object exists", commands: [.cp]),
         Option(name: "upload-id", argument: "ID", help: "the upload", commands: [.listParts, .abort]),
         Option(name: "all", help: "every open upload of that key", commands: [.abort]),

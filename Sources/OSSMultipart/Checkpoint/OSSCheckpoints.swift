@@ -62,6 +62,23 @@ public struct OSSCheckpoints: Sendable, CustomStringConvertible {
         )
     }
 
+    /// The name of an upload's record: the caller's, else that of the object.
+    static func recordName(of destination: OSSUploader.Destination, at endpoint: String) throws(OSSError) -> String {
+        guard let name = destination.recordName else {
+            return try self.recordName(endpoint: endpoint, bucket: destination.bucket, key: destination.key)
+        }
+        let letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_".utf8
+        guard (1...200).contains(name.utf8.count), name.utf8.allSatisfy({ letters.contains($0) }), !name.hasPrefix(".")
+        else {
+            throw OSSError(
+                .invalidArgument,
+                "the record's name \"\(name.replacingControlCharacters)\" cannot be used: it has 1 to 200 letters, digits, dots, "
+                    + "hyphens and underscores, and no dot at its beginning"
+            )
+        }
+        return name
+    }
+
     /// The name of the record of an object.
     ///
     /// A digest: a key can hold anything, names of files cannot. The source is not part of it, so that two uploads to one key

@@ -44,7 +44,7 @@ extension OSSError {
         private enum Name: String {
             case invalidConfiguration, invalidArgument, missingCredentials, service, connection, timeout, malformedReply
             case integrity, sourceUnreadable, sourceChanged, checkpointInUse, checkpointUnusable, outcomeUnknown
-            case callbackFailed, shutDown, wouldBlock
+            case shutDown, wouldBlock
         }
         private let name: Name
 
@@ -74,8 +74,6 @@ extension OSSError {
         public static let checkpointUnusable = Code(name: .checkpointUnusable)
         /// CompleteMultipartUpload was sent, and it could not be found out whether the object is stored.
         public static let outcomeUnknown = Code(name: .outcomeUnknown)
-        /// The object is stored; only the application server's callback failed.
-        public static let callbackFailed = Code(name: .callbackFailed)
         /// The client has been shut down.
         public static let shutDown = Code(name: .shutDown)
 

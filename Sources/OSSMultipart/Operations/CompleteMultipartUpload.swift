@@ -17,6 +17,10 @@ public struct CompleteMultipartUploadRequest: Sendable {
     ///
     /// Default: nil.
     public var acl: String?
+    /// What the service posts to an application's server when the object is stored.
+    ///
+    /// Default: nothing.
+    public var callback: OSSCallback?
 
     /// Makes a request.
     public init(upload: OSSMultipartUpload, parts: [OSSPartInfo]) {
@@ -35,6 +39,10 @@ public struct CompleteMultipartUploadResult: Sendable, Hashable {
     public let crc64: UInt64?
     /// The object's version in a bucket with versioning.
     public let versionID: String?
+    /// What came of the callback; nil where none was asked for.
+    ///
+    /// One that failed takes nothing from the object, which is stored.
+    public let callback: OSSCallbackOutcome?
     /// The service's ID of the request.
     public let requestID: String?
 }
@@ -46,8 +54,7 @@ extension OSSClient {
     /// the first time, and that is thrown as `outcomeUnknown`: `headObject` tells. `OSSUploader` finds out by itself.
     ///
     /// - Throws: `OSSError` with `invalidArgument` before anything is sent, where the list is empty or does not ascend, or a
-    ///   part that is not the last is below 102,400 bytes; `outcomeUnknown`, `callbackFailed` (the object is stored),
-    ///   `service`, `connection`, `timeout` or `malformedReply` after. `CancellationError` where the task is cancelled; the
+    ///   part that is not the last is below 102,400 bytes; `outcomeUnknown`, `service`, `connection`, `timeout` or `malformedReply` after. `CancellationError` where the task is cancelled; the
     ///   parts may then have been joined.
     ///
     /// OSS document: CompleteMultipartUpload.
@@ -71,13 +78,17 @@ extension OSSClient {
         call.headers["Content-Type"] = "application/xml"
         if request.forbidsOverwrite { call.headers["x-oss-forbid-overwrite"] = "true" }
         call.headers["x-oss-object-acl"] = request.acl
+        if let callback = request.callback {
+            for field in try callback.fields(operation).all { call.headers[field.name] = field.value }
+        }
         call.body = .bytes(Self.completeDocument(request.parts))
         call.integrity = .md5
         call.mayBeResent = mayBeResent
         // The second of two gets NoSuchUpload: whoever hears that must know of the first.
         call.isIdempotent = false
         do {
-            return try await self.perform(call) { (reply) throws(OSSError) in try Self.completeResult(reply, operation)
+            return try await self.perform(call) { (reply) throws(OSSError) in
+                try Self.completeResult(reply, hasCallback: request.callback != nil, operation)
             }
         } catch let error as OSSError where Self.leavesOutcomeOpen(error) {
             throw OSSError(
@@ -103,31 +114,15 @@ extension OSSClient {
     }
 
     private static func completeResult(
-        _ reply: ServiceResponse, _ operation: OSSError.Operation
+        _ reply: ServiceResponse, hasCallback: Bool, _ operation: OSSError.Operation
     ) throws(OSSError) -> CompleteMultipartUploadResult {
-        if reply.status == 203 { throw Self.callbackFailure(reply, operation) }
-        let root = try Document.read(reply, root: "CompleteMultipartUploadResult", operation)
+        let callback = try OSSCallbackOutcome(reply, wasAsked: hasCallback, operation)
+        // With a callback the body is the application server's, or says why that failed.
+        let root = callback == nil ? try Document.read(reply, root: "CompleteMultipartUploadResult", operation) : nil
         return CompleteMultipartUploadResult(
-            eTag: reply.eTag ?? root.string("ETag").map { MultipartETag.unquoted($0.trimmedBlanks) },
-            location: root.string("Location"), crc64: reply.serviceCRC64, versionID: reply.headers["x-oss-version-id"],
-            requestID: reply.requestID
-        )
-    }
-
-    /// A reply of 203: the object is stored, only the callback failed.
-    static func callbackFailure(_ reply: ServiceResponse, _ operation: OSSError.Operation) -> OSSError {
-        let root = try? XMLElement.parse(reply.body, root: "Error")
-        // A 203 without its document is still a 203: what matters is known from the status.
-        let reason = root?.string("Message") ?? "no reason given"
-        return OSSError(
-            .callbackFailed,
-            "the object is stored, but the callback to the application server failed: \(reason); tell that server by "
-                + "another way, the upload need not be repeated",
-            operation: operation,
-            service: OSSError.Service(
-                status: reply.status, code: .callbackFailed, message: reason, requestID: reply.requestID,
-                hostID: root?.string("HostId"), ec: root?.string("EC"), details: [:]
-            )
+            eTag: reply.eTag ?? root?.string("ETag").map { MultipartETag.unquoted($0.trimmedBlanks) },
+            location: root?.string("Location"), crc64: reply.serviceCRC64,
+            versionID: reply.headers["x-oss-version-id"], callback: callback, requestID: reply.requestID
         )
     }
 

@@ -20,6 +20,10 @@ public struct PutObjectRequest: Sendable {
     ///
     /// Default: `Content-MD5` sent, CRC-64 compared.
     public var integrity: OSSIntegrity = .md5AndCRC64
+    /// What the service posts to an application's server when the object is stored.
+    ///
+    /// Default: nothing.
+    public var callback: OSSCallback?
 
     /// Makes a request.
     public init(bucket: String, key: String, body: OSSBody) {
@@ -41,6 +45,10 @@ public struct PutObjectResult: Sendable, Hashable {
     public let md5: [UInt8]?
     /// The object's version in a bucket with versioning.
     public let versionID: String?
+    /// What came of the callback; nil where none was asked for.
+    ///
+    /// One that failed takes nothing from the object, which is stored.
+    public let callback: OSSCallbackOutcome?
     /// The service's ID of the request.
     public let requestID: String?
 }
@@ -49,7 +57,7 @@ extension OSSClient {
     /// Stores an object with one request.
     ///
     /// - Throws: `OSSError` with `invalidArgument` before anything is sent; `sourceUnreadable`, `sourceChanged`, `integrity`,
-    ///   `callbackFailed` (the object is stored), `service`, `connection` or `timeout` after. `CancellationError` where the
+    ///   `service`, `connection` or `timeout` after. `CancellationError` where the
     ///   task is cancelled; the object may then have been stored.
     ///
     /// OSS document: PutObject.
@@ -84,6 +92,9 @@ extension OSSClient {
         }
         var call = ServiceRequest(operation: .putObject, method: "PUT", bucket: request.bucket, key: request.key)
         call.headers = request.headers.fields(withACL: true)
+        if let callback = request.callback {
+            for field in try callback.fields(.putObject).all { call.headers[field.name] = field.value }
+        }
         call.body = body
         call.watchedSource = source
         call.integrity = request.integrity
@@ -91,14 +102,14 @@ extension OSSClient {
         call.isIdempotent = !request.headers.forbidsOverwrite
         call.progress = progress
         return try await self.perform(call) { (reply) throws(OSSError) in
-            if reply.status == 203 { throw Self.callbackFailure(reply, .putObject) }
+            let callback = try OSSCallbackOutcome(reply, wasAsked: request.callback != nil, .putObject)
             // Every store gives one. A reply without it is somebody else's: a portal's page, say.
-            guard reply.eTag != nil || reply.serviceCRC64 != nil else {
+            guard reply.eTag != nil || reply.serviceCRC64 != nil || callback != nil else {
                 throw Document.malformed("it has neither an ETag nor a CRC-64", .putObject)
             }
             return PutObjectResult(
                 eTag: reply.eTag, crc64: reply.serviceCRC64, sentCRC64: reply.crc64, md5: reply.md5,
-                versionID: reply.headers["x-oss-version-id"], requestID: reply.requestID
+                versionID: reply.headers["x-oss-version-id"], callback: callback, requestID: reply.requestID
             )
         }
     }

@@ -37,6 +37,10 @@ public struct OSSUploadResult: Sendable, Hashable {
     public let versionID: String?
     /// How it is known that the stored object is the source.
     public let proof: Proof
+    /// What came of the callback; nil where none was asked for.
+    ///
+    /// One that failed takes nothing from the object, which is stored.
+    public let callback: OSSCallbackOutcome?
     /// Parts of the object; 1 where it went up with one PutObject.
     public let partsTotal: Int
     /// Parts that this run sent.

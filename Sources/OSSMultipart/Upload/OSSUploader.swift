@@ -97,6 +97,14 @@ public struct OSSUploader: Sendable {
         ///
         /// Default: nothing.
         public var headers = OSSObjectHeaders()
+        /// What the service posts to an application's server when the object is stored.
+        ///
+        /// Default: nothing.
+        public var callback: OSSCallback?
+        /// The name of the upload's record: 1 to 200 letters, digits, dots, hyphens and underscores, not a dot first.
+        ///
+        /// Two uploads with one name exclude each other. Default: nil, the SHA-256 of endpoint, bucket and key.
+        public var recordName: String?
 
         /// Makes a destination.
         public init(bucket: String, key: String) {
@@ -142,7 +150,7 @@ public struct OSSUploader: Sendable {
     ///
     /// - Throws: `OSSError` with `invalidArgument`, `invalidConfiguration`, `sourceUnreadable`, `checkpointInUse`,
     ///   `checkpointUnusable` or `missingCredentials` before anything is sent; `sourceChanged`, `integrity`,
-    ///   `outcomeUnknown`, `callbackFailed` (the object is stored), `service`, `connection`, `timeout` or `malformedReply`
+    ///   `outcomeUnknown`, `service`, `connection`, `timeout` or `malformedReply`
     ///   after. ``OSSError/resumption`` says what the next run will go on from.
     public func upload(_ source: OSSUploadSource, to destination: Destination) async throws -> OSSUploadResult {
         let progress = UploadProgress()
@@ -192,9 +200,7 @@ public struct OSSUploader: Sendable {
     ) async throws -> (record: any CheckpointRecord, journal: Journal?)? {
         try ObjectName.validate(bucket: destination.bucket, key: destination.key, operation: .abortMultipartUpload)
         guard let store = self.checkpoints.store else { return nil }
-        let name = try OSSCheckpoints.recordName(
-            endpoint: self.client.endpoint, bucket: destination.bucket, key: destination.key
-        )
+        let name = try OSSCheckpoints.recordName(of: destination, at: self.client.endpoint)
         let opened = try await self.client.blocking.run { () throws(any Error) in
             try store.open(name, creating: false).map { (record: $0, bytes: try $0.read()) }
         }
@@ -215,6 +221,7 @@ public struct OSSUploader: Sendable {
     ) async throws -> OSSUploadResult {
         try ObjectName.validate(bucket: destination.bucket, key: destination.key, operation: .initiateMultipartUpload)
         try destination.headers.validate(.initiateMultipartUpload)
+        _ = try destination.callback?.fields(.completeMultipartUpload)
         guard (1...100).contains(self.configuration.maximumPartsInFlight) else {
             throw OSSError(
                 .invalidConfiguration,

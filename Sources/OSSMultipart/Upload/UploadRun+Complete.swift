@@ -10,6 +10,8 @@ struct StoredObject: Sendable {
     var versionID: String?
     var requestID: String?
     var proof: OSSUploadResult.Proof
+    /// What the reply said of the callback.
+    var callback: OSSCallbackOutcome?
 }
 
 /// What the stored object must be.
@@ -84,6 +86,7 @@ extension UploadRun {
         var request = CompleteMultipartUploadRequest(upload: session.upload, parts: list.map(\.info))
         request.forbidsOverwrite = self.destination.headers.forbidsOverwrite
         request.acl = self.destination.headers.acl
+        request.callback = self.destination.callback
         self.progress.completing()
         await self.writeLine(Journal.completingLine)
         // A resumed upload may have been completed by the run before, which did not live to hear of it.
@@ -233,7 +236,7 @@ extension UploadRun {
         try await self.prove(
             StoredObject(
                 eTag: result.eTag, crc64: result.crc64, versionID: result.versionID, requestID: result.requestID,
-                proof: .none
+                proof: .none, callback: result.callback
             ), expectation, .completeMultipartUpload
         )
     }

@@ -15,6 +15,7 @@ extension UploadRun {
         var request = PutObjectRequest(bucket: self.destination.bucket, key: self.destination.key, body: .bytes([]))
         request.headers = self.destination.headers
         request.integrity = self.options.integrity
+        request.callback = self.destination.callback
         let counter = self.progress.partBegan(1)
         let object: StoredObject
         do {
@@ -24,7 +25,7 @@ extension UploadRun {
             object = try await self.prove(
                 StoredObject(
                     eTag: result.eTag, crc64: result.crc64, versionID: result.versionID, requestID: result.requestID,
-                    proof: .none
+                    proof: .none, callback: result.callback
                 ), expectation, .putObject
             )
         } catch let error as OSSError where error.service?.code == .fileAlreadyExists && error.followsLostReply {
@@ -34,7 +35,8 @@ extension UploadRun {
         if leftover { await self.removeRecord() }
         return OSSUploadResult(
             bucket: self.destination.bucket, key: self.destination.key, size: size, uploadID: nil, eTag: object.eTag,
-            crc64: object.crc64, versionID: object.versionID, proof: object.proof, partsTotal: 1, partsSent: 1,
+            crc64: object.crc64, versionID: object.versionID, proof: object.proof,
+            callback: self.callbackOutcome(object), partsTotal: 1, partsSent: 1,
             partsResumed: 0, bytesSent: size, duration: self.start.duration(to: .now), requestID: object.requestID,
             warnings: self.progress.warnings
         )

@@ -66,9 +66,7 @@ final class UploadRun {
         self.requestedPlan = plan
         self.destination = destination
         self.progress = progress
-        self.recordName = try OSSCheckpoints.recordName(
-            endpoint: uploader.client.endpoint, bucket: destination.bucket, key: destination.key
-        )
+        self.recordName = try OSSCheckpoints.recordName(of: destination, at: uploader.client.endpoint)
     }
 
     /// Uploads the source.
@@ -152,10 +150,16 @@ final class UploadRun {
         return OSSUploadResult(
             bucket: self.destination.bucket, key: self.destination.key, size: plan.size,
             uploadID: uploadID ?? self.openUpload?.uploadID, eTag: object.eTag, crc64: object.crc64,
-            versionID: object.versionID, proof: object.proof, partsTotal: plan.count, partsSent: partsSent,
-            partsResumed: partsResumed ?? plan.count, bytesSent: bytesSent,
-            duration: self.start.duration(to: .now), requestID: object.requestID, warnings: self.progress.warnings
+            versionID: object.versionID, proof: object.proof, callback: self.callbackOutcome(object),
+            partsTotal: plan.count, partsSent: partsSent, partsResumed: partsResumed ?? plan.count,
+            bytesSent: bytesSent, duration: self.start.duration(to: .now), requestID: object.requestID,
+            warnings: self.progress.warnings
         )
+    }
+
+    /// What came of the callback, also where the reply that would have told was lost.
+    func callbackOutcome(_ object: StoredObject) -> OSSCallbackOutcome? {
+        object.callback ?? (self.destination.callback == nil ? nil : .unknown)
     }
 
     /// Checks that the source is what it was when it was opened.
@@ -167,8 +171,8 @@ final class UploadRun {
     private func settle(_ error: any Error) async -> any Error {
         if let failure = error as? OSSError {
             switch failure.code {
-            case .integrity where self.mayBeCompleted, .callbackFailed:
-                // What is stored is wrong, or right but for the callback: nothing of this upload is left to go on with.
+            case .integrity where self.mayBeCompleted:
+                // What is stored is wrong: nothing of this upload is left to go on with.
                 await self.removeRecord()
                 return failure
             default: break
