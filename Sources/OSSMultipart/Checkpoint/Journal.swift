@@ -199,7 +199,8 @@ extension Journal.Upload {
 }
 
 extension SourceIdentity {
-    fileprivate init?(_ line: JournalLine) {
+    /// Reads it from a line; nil where it is none.
+    init?(_ line: JournalLine) {
         var size: Int64?
         if line["size"] != nil {
             guard let number = line.integer("size", as: Int64.self), number >= 0 else { return nil }
@@ -223,7 +224,8 @@ extension SourceIdentity {
         }
     }
 
-    fileprivate func write(to line: inout JournalLine) {
+    /// Adds it to a line.
+    func write(to line: inout JournalLine) {
         line["size"] = self.size.map { String($0) }
         switch self.evidence {
         case .none: break

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: swift-oss-multipart authors
 
-internal import SystemIO
-
 /// The future of an upload: it runs whether somebody waits for it or not, and can be paused.
 public struct OSSUploadTask: Sendable {
     /// The upload as a plain future, for what takes futures.
@@ -96,23 +94,15 @@ public struct OSSUploadTask: Sendable {
     }
 }
 
-/// Runs an upload again and again, as often as it is paused.
+/// Runs an upload again and again, as often as it is paused, and leaves things in order at the end.
 final class UploadControl: Sendable {
-    private enum Phase {
-        case running(Task<OSSUploadResult, any Error>?)
-        case pausing(Task<OSSUploadResult, any Error>)
-        case paused(CheckedContinuation<Void, Never>?)
-        case cancelled
-        case ended
-    }
-
     private let uploader: OSSUploader
     private let destination: OSSUploader.Destination
     /// Whether nobody can go on with the upload once this task has ended.
     private let isTransient: Bool
     /// Whether the source can be read again after a pause.
     private let isPausable: Bool
-    private let phase = Lock(Phase.running(nil))
+    private let run = PausableRun<OSSUploadResult>()
 
     init(uploader: OSSUploader, source: OSSUploadSource, destination: OSSUploader.Destination) {
         self.destination = destination
@@ -129,116 +119,26 @@ final class UploadControl: Sendable {
 
     /// Uploads, waits while paused, goes on, until there is an end.
     func drive(_ source: OSSUploadSource, _ progress: UploadProgress) async throws -> OSSUploadResult {
-        while true {
-            let (uploader, destination) = (self.uploader, self.destination)
-            // Unstructured, and awaited at once: pausing cancels this run alone.
-            let run = Task { try await uploader.upload(source, to: destination, progress: progress) }
-            self.began(run)
-            let result = await run.result
-            guard self.isPausing(after: result) else {
-                self.phase.withLock { $0 = .ended }
-                if self.isTransient, case .failure(let error) = result {
-                    // One that was taken over can be taken over again.
-                    if uploader.configuration.adoption == .never { await self.abandonQuietly(progress) }
-                    guard var failure = error as? OSSError else { throw error }
-                    failure.resumption = nil
-                    throw failure
-                }
-                return try result.get()
-            }
+        let (uploader, destination) = (self.uploader, self.destination)
+        let result = await self.run.drive {
+            try await uploader.upload(source, to: destination, progress: progress)
+        } whenPaused: {
             progress.paused()
-            await self.waitForResume()
         }
+        guard self.isTransient, case .failure(let error) = result else { return try result.get() }
+        // One that was taken over can be taken over again.
+        if uploader.configuration.adoption == .never { await self.abandonQuietly(progress) }
+        guard var failure = error as? OSSError else { throw error }
+        failure.resumption = nil
+        throw failure
     }
 
-    func pause() {
-        guard self.isPausable else { return }
-        let run = self.phase.withLock { phase -> Task<OSSUploadResult, any Error>? in
-            switch phase {
-            case .running(let run?):
-                phase = .pausing(run)
-                return run
-            case .running(nil):
-                phase = .paused(nil)
-                return nil
-            case .pausing, .paused, .cancelled, .ended: return nil
-            }
-        }
-        run?.cancel()
-    }
-
-    func resume() {
-        let waiting = self.phase.withLock { phase -> CheckedContinuation<Void, Never>? in
-            guard case .paused(let waiting) = phase else {
-                // A pause that has not come to rest yet is taken back: its run ends, and another one begins.
-                if case .pausing = phase { phase = .running(nil) }
-                return nil
-            }
-            phase = .running(nil)
-            return waiting
-        }
-        waiting?.resume()
-    }
-
-    func cancel() {
-        let (run, waiting) = self.phase.withLock { phase in
-            defer { if case .ended = phase {} else { phase = .cancelled } }
-            switch phase {
-            case .running(let run): return (run, CheckedContinuation<Void, Never>?.none)
-            case .pausing(let run): return (run, nil)
-            case .paused(let waiting): return (nil, waiting)
-            case .cancelled, .ended: return (nil, nil)
-            }
-        }
-        run?.cancel()
-        waiting?.resume()
-    }
+    func pause() { if self.isPausable { self.run.pause() } }
+    func resume() { self.run.resume() }
+    func cancel() { self.run.cancel() }
 
     /// Gives up what the record names, if there is one.
     func abandon() async throws { try await self.uploader.abandon(self.destination) }
-
-    // MARK: The driver's own steps
-
-    private func began(_ run: Task<OSSUploadResult, any Error>) {
-        let isWanted = self.phase.withLock { phase in
-            switch phase {
-            case .running:
-                phase = .running(run)
-                return true
-            case .paused:
-                phase = .pausing(run)
-                return false
-            case .pausing, .cancelled, .ended: return false
-            }
-        }
-        if !isWanted { run.cancel() }
-    }
-
-    /// Whether a run was ended by a pause, and not by its own success or failure.
-    private func isPausing(after result: Result<OSSUploadResult, any Error>) -> Bool {
-        guard case .failure(let error) = result, error is CancellationError else { return false }
-        return self.phase.withLock { phase in
-            switch phase {
-            case .pausing:
-                phase = .paused(nil)
-                return true
-            // The pause was taken back before it came to rest, and perhaps asked for again.
-            case .running(nil), .paused: return true
-            case .running, .cancelled, .ended: return false
-            }
-        }
-    }
-
-    private func waitForResume() async {
-        await withCheckedContinuation { continuation in
-            let waits = self.phase.withLock { phase in
-                guard case .paused = phase else { return false }
-                phase = .paused(continuation)
-                return true
-            }
-            if !waits { continuation.resume() }
-        }
-    }
 
     private func abandonQuietly(_ progress: UploadProgress) async {
         let (uploader, destination) = (self.uploader, self.destination)

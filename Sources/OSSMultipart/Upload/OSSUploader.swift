@@ -216,8 +216,14 @@ public struct OSSUploader: Sendable {
         OSSUploadTask(uploader: self, source: source, destination: destination)
     }
 
+    /// As the public one, for those who watch, and for a queue.
+    ///
+    /// - Parameters:
+    ///   - share: the upload's share of the slots of a queue.
+    ///   - stored: told of the result before the record is removed.
     func upload(
-        _ source: OSSUploadSource, to destination: Destination, progress: UploadProgress
+        _ source: OSSUploadSource, to destination: Destination, progress: UploadProgress, share: SlotShare? = nil,
+        stored: (@Sendable (OSSUploadResult, SourceIdentity) async -> Void)? = nil
     ) async throws -> OSSUploadResult {
         try ObjectName.validate(bucket: destination.bucket, key: destination.key, operation: .initiateMultipartUpload)
         try destination.headers.validate(.initiateMultipartUpload)
@@ -239,7 +245,10 @@ public struct OSSUploader: Sendable {
         let plan = try PartPlan(size: open.size, partSize: self.configuration.partSize)
         // Credentials that are missing are told before a record is made.
         _ = try await self.client.credentials.credentials()
-        let run = try UploadRun(uploader: self, source: open, plan: plan, destination: destination, progress: progress)
+        let run = try UploadRun(
+            uploader: self, source: open, plan: plan, destination: destination, progress: progress, share: share,
+            stored: stored
+        )
         return try await run.run()
     }
 }

@@ -31,13 +31,15 @@ extension UploadRun {
                 switch machine.next() {
                 case .send(let part):
                     let (client, source, integrity) = (self.client, self.source, self.options.integrity)
-                    let progress = self.progress.partBegan(part.number)
+                    let (progress, share) = (self.progress, self.share)
                     group.addTask {
                         do {
-                            let result = try await client.uploadPart(
-                                part.number, of: upload, source: source, offset: part.offset, length: part.size,
-                                integrity: integrity, progress: progress
-                            )
+                            let result = try await share.withSlot {
+                                try await client.uploadPart(
+                                    part.number, of: upload, source: source, offset: part.offset, length: part.size,
+                                    integrity: integrity, progress: progress.partBegan(part.number)
+                                )
+                            }
                             return .part(part.number, .success(PartReceipt(result, part, integrity)))
                         } catch {
                             return .part(part.number, .failure(error))

@@ -31,6 +31,7 @@ extension UploadRun {
         let upload: OSSMultipartUpload
         let integrity: OSSIntegrity
         let progress: UploadProgress
+        let share: SlotShare?
 
         /// Sends a part, unless the very bytes are stored already.
         func send(
@@ -44,10 +45,12 @@ extension UploadRun {
                         return .part(part.number, .success(receipt), wasKept: true)
                     }
                 }
-                let result = try await self.client.uploadPart(
-                    part.number, of: self.upload, source: source, offset: 0, length: part.size,
-                    integrity: self.integrity, progress: self.progress.partBegan(part.number)
-                )
+                let result = try await self.share.withSlot {
+                    try await self.client.uploadPart(
+                        part.number, of: self.upload, source: source, offset: 0, length: part.size,
+                        integrity: self.integrity, progress: self.progress.partBegan(part.number)
+                    )
+                }
                 return .part(part.number, .success(PartReceipt(result, part, self.integrity)), wasKept: false)
             } catch {
                 return .part(part.number, .failure(error), wasKept: false)
@@ -261,7 +264,8 @@ extension UploadRun {
         var (receipts, partsSent, bytesSent) = (session.receipts, session.partsSent, session.bytesSent)
         defer { (session.receipts, session.partsSent, session.bytesSent) = (receipts, partsSent, bytesSent) }
         let courier = Courier(
-            client: self.client, upload: upload, integrity: self.options.integrity, progress: self.progress
+            client: self.client, upload: upload, integrity: self.options.integrity, progress: self.progress,
+            share: self.share
         )
         var next = 1
         var size: Int64 = 0

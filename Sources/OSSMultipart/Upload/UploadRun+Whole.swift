@@ -8,7 +8,7 @@ extension UploadRun {
     func uploadWhole() async throws -> OSSUploadResult {
         // An earlier run, when the source was larger, may have left an upload of this key.
         try await self.openRecord(creating: false)
-        let leftover = try await self.abortRecordedUpload()
+        try await self.abortRecordedUpload()
 
         let size = self.source.size
         self.progress.begin(bytesTotal: size, partsTotal: 1)
@@ -16,10 +16,11 @@ extension UploadRun {
         request.headers = self.destination.headers
         request.integrity = self.options.integrity
         request.callback = self.destination.callback
-        let counter = self.progress.partBegan(1)
         let object: StoredObject
         do {
-            let result = try await self.client.putObject(request, source: self.source, progress: counter)
+            let result = try await self.share.withSlot {
+                try await self.client.putObject(request, source: self.source, progress: self.progress.partBegan(1))
+            }
             // An ETag of PutObject is the MD5, except where the service encrypts.
             let expectation = Expectation(size: size, crc64: result.sentCRC64, md5: result.md5)
             object = try await self.prove(
@@ -32,13 +33,10 @@ extension UploadRun {
             object = try await self.afterLostReply(error)
         }
         self.progress.partStored(1, bytes: size)
-        if leftover { await self.removeRecord() }
-        return OSSUploadResult(
-            bucket: self.destination.bucket, key: self.destination.key, size: size, uploadID: nil, eTag: object.eTag,
-            crc64: object.crc64, versionID: object.versionID, proof: object.proof,
-            callback: self.callbackOutcome(object), partsTotal: 1, partsSent: 1,
-            partsResumed: 0, bytesSent: size, duration: self.start.duration(to: .now), requestID: object.requestID,
-            warnings: self.progress.warnings
+        // A record that an earlier run had left is of no use any more.
+        return try await self.succeed(
+            object, plan: PartPlan(size: size, sizes: PartSizes(max(1, size))), uploadID: nil, partsSent: 1,
+            bytesSent: size, partsResumed: 0
         )
     }
 
@@ -51,9 +49,9 @@ extension UploadRun {
         return object
     }
 
-    /// Aborts the upload that a record names; whether there was a record to remove.
-    private func abortRecordedUpload() async throws -> Bool {
-        guard self.record != nil else { return false }
+    /// Aborts the upload that a record names, if there is one.
+    private func abortRecordedUpload() async throws {
+        guard self.record != nil else { return }
         if case .journal(let journal) = Journal.read(try await self.readRecord()), let upload = journal.upload,
             journal.intent.bucket == self.destination.bucket, journal.intent.key == self.destination.key
         {
@@ -62,6 +60,5 @@ extension UploadRun {
                 because: "the source was \(upload.source.sizeText) when it was begun and is smaller than one part now"
             )
         }
-        return true
     }
 }

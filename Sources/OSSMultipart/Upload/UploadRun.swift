@@ -41,6 +41,10 @@ final class UploadRun {
     let progress: UploadProgress
     let start = ContinuousClock.now
     let recordName: String
+    /// The share of a queue's slots.
+    let share: SlotShare?
+    /// Told of the result before the record is removed.
+    private let stored: (@Sendable (OSSUploadResult, SourceIdentity) async -> Void)?
 
     /// The record; nil where the upload goes without one.
     var record: (any CheckpointRecord)?
@@ -57,7 +61,8 @@ final class UploadRun {
 
     init(
         uploader: OSSUploader, source: OpenSource, plan: PartPlan, destination: OSSUploader.Destination,
-        progress: UploadProgress
+        progress: UploadProgress, share: SlotShare? = nil,
+        stored: (@Sendable (OSSUploadResult, SourceIdentity) async -> Void)? = nil
     ) throws(OSSError) {
         self.client = uploader.client
         self.options = uploader.configuration
@@ -66,6 +71,8 @@ final class UploadRun {
         self.requestedPlan = plan
         self.destination = destination
         self.progress = progress
+        self.share = share
+        self.stored = stored
         self.recordName = try OSSCheckpoints.recordName(of: destination, at: uploader.client.endpoint)
     }
 
@@ -146,15 +153,20 @@ final class UploadRun {
         _ object: StoredObject, plan: PartPlan, uploadID: String?, partsSent: Int, bytesSent: Int64,
         partsResumed: Int? = nil
     ) async throws -> OSSUploadResult {
+        func result() -> OSSUploadResult {
+            OSSUploadResult(
+                bucket: self.destination.bucket, key: self.destination.key, size: plan.size,
+                uploadID: uploadID ?? self.openUpload?.uploadID, eTag: object.eTag, crc64: object.crc64,
+                versionID: object.versionID, proof: object.proof, callback: self.callbackOutcome(object),
+                partsTotal: plan.count, partsSent: partsSent, partsResumed: partsResumed ?? plan.count,
+                bytesSent: bytesSent, duration: self.start.duration(to: .now), requestID: object.requestID,
+                warnings: self.progress.warnings, sourceTime: self.source.identity.modificationTime
+            )
+        }
+        await self.stored?(result(), self.source.identity)
         await self.removeRecord()
-        return OSSUploadResult(
-            bucket: self.destination.bucket, key: self.destination.key, size: plan.size,
-            uploadID: uploadID ?? self.openUpload?.uploadID, eTag: object.eTag, crc64: object.crc64,
-            versionID: object.versionID, proof: object.proof, callback: self.callbackOutcome(object),
-            partsTotal: plan.count, partsSent: partsSent, partsResumed: partsResumed ?? plan.count,
-            bytesSent: bytesSent, duration: self.start.duration(to: .now), requestID: object.requestID,
-            warnings: self.progress.warnings
-        )
+        // Again: what was to be told of the removal belongs to it.
+        return result()
     }
 
     /// What came of the callback, also where the reply that would have told was lost.

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: swift-oss-multipart authors
+
+internal import SystemIO
+
+/// The record of what a queue has stored, so that a later run does not send it again.
+///
+/// An actor because files end at any time, and their lines must not mix.
+///
+/// It has the form of a journal: one line a file, each with a checksum. A line that cannot be read says nothing, and its file is
+/// uploaded again.
+actor QueueManifest {
+    /// How often lines are made durable; a killed process loses none.
+    ///
+    /// *Source:* our own choice. *Applies to:* power failures.
+    private static let synchronizationInterval: Duration = .seconds(1)
+
+    private let record: any CheckpointRecord
+    private let executor: BlockingExecutor
+    /// What is stored, by bucket and key.
+    private var stored: [[String]: SourceIdentity]
+    private var lastSynchronization = ContinuousClock.now
+    private var hasFailed = false
+    private let endpoint: String
+    /// What to tell the user at the start.
+    nonisolated let warning: String?
+
+    /// Opens the manifest of a name and takes its lock; nil where none is wanted, or there is nowhere to keep it.
+    static func open(_ name: String?, _ uploader: OSSUploader) async throws -> QueueManifest? {
+        guard let name, let store = uploader.checkpoints.store else { return nil }
+        let executor = uploader.client.blocking
+        var destination = OSSUploader.Destination(bucket: "", key: "")
+        destination.recordName = name
+        let recordName = try OSSCheckpoints.recordName(of: destination, at: "") + ".manifest"
+        do {
+            return try await executor.run { () throws(any Error) in
+                guard let record = try store.open(recordName, creating: true) else { return nil }
+                return try QueueManifest(record, executor, endpoint: uploader.client.endpoint)
+            }
+        } catch let error as OSSError where error.code == .checkpointUnusable && !uploader.checkpoints.isRequired {
+            return nil
+        }
+    }
+
+    private init(_ record: any CheckpointRecord, _ executor: BlockingExecutor, endpoint: String) throws {
+        self.record = record
+        self.executor = executor
+        let bytes = try record.read()
+        var stored: [[String]: SourceIdentity] = [:]
+        var length = 0
+        let lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: false).dropLast()
+        for line in lines {
+            length += line.count + 1
+            // A file at another service of the same name is another file.
+            guard let line = JournalLine(line), line.kind == "stored", line["endpoint"] == endpoint,
+                let bucket = line["bucket"], let key = line["key"], let source = SourceIdentity(line)
+            else { continue }
+            stored[[bucket, key]] = source
+        }
+        // What lies behind the last line feed is torn.
+        if length < bytes.count { try record.truncate(to: length) }
+        self.stored = stored
+        self.endpoint = endpoint
+        self.warning =
+            stored.isEmpty
+            ? nil : "an earlier run had stored \(stored.count) files; they are passed over unless they changed"
+    }
+
+    /// Whether an earlier run has stored this source as it is now.
+    func hasStored(_ item: OSSUploadQueue.Item, _ uploader: OSSUploader) async throws -> Bool {
+        guard let earlier = self.stored[[item.destination.bucket, item.destination.key]] else { return false }
+        return try await item.source.open(on: uploader.client.blocking).identity.isSurely(earlier)
+    }
+
+    /// Notes a file that is stored; returns what to tell the user, the first time that something goes wrong.
+    func add(_ result: OSSUploadResult, _ identity: SourceIdentity) async -> String? {
+        var line = JournalLine("stored")
+        line["endpoint"] = self.endpoint
+        line["bucket"] = result.bucket
+        line["key"] = result.key
+        identity.write(to: &line)
+        line["etag"] = result.eTag
+        line["crc64"] = result.crc64.map { String($0) }
+        let (record, bytes) = (self.record, line.bytes)
+        let isDue = self.lastSynchronization.duration(to: .now) >= Self.synchronizationInterval
+        if isDue { self.lastSynchronization = .now }
+        do {
+            try await self.executor.run { () throws(any Error) in
+                try record.append(bytes)
+                if isDue { try record.synchronize(name: true) }
+            }
+        } catch {
+            defer { self.hasFailed = true }
+            return self.hasFailed ? nil : "\(error); what is stored now will be sent again by a later run"
+        }
+        return nil
+    }
+
+    /// Keeps the manifest for a later run, and gives up its lock.
+    func close() async {
+        let record = self.record
+        // It is as durable as it can be made; an error leaves what a killed process would.
+        try? await self.executor.run { () throws(any Error) in try record.synchronize(name: true) }
+        record.close()
+    }
+
+    /// Removes the manifest: everything is stored.
+    func remove() async {
+        let record = self.record
+        // One that cannot be removed names files that are stored, which is true.
+        try? await self.executor.run { () throws(any Error) in try record.remove() }
+    }
+}

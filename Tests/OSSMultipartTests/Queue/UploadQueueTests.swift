@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: swift-oss-multipart authors
+
+import FoundationEssentials
+import OSSLocalServer
+import OSSWire
+import SystemIO
+import Testing
+
+@testable import OSSMultipart
+
+/// Many files in one queue.
+@Suite(.timeLimit(.minutes(1))) struct UploadQueueTests {
+    private static let part = Int(LocalFixture.partSize)
+
+    /// Files of different sizes, small and large, and their items.
+    private func items(_ fixture: LocalFixture, sizes: [Int]) throws -> ([OSSUploadQueue.Item], [TestFile]) {
+        let files = try sizes.enumerated().map { try fixture.file("f\($0)", size: $1, seed: UInt64($0 + 1)) }
+        let items = files.enumerated().map {
+            OSSUploadQueue.Item(.file($1.url), to: .init(bucket: LocalFixture.bucket, key: "k\($0)"))
+        }
+        return (items, files)
+    }
+
+    private func areStored(_ files: [TestFile], _ fixture: LocalFixture) async throws {
+        for (index, file) in files.enumerated() {
+            let object = try await fixture.object("k\(index)")
+            #expect(object == file.bytes, "k\(index)")
+        }
+        #expect(fixture.openUploads.isEmpty)
+        #expect(fixture.records.isEmpty)
+    }
+
+    @Test func `All files arrive, whatever their sizes, and each has its result`() async throws {
+        try await withLocalServer { fixture in
+            let (items, files) = try self.items(
+                fixture, sizes: [0, 1, 300_000, Self.part, 5 * Self.part + 3, 10, 250_000])
+            let queue = OSSUploadQueue(uploader: fixture.uploader())
+            let result = try await queue.upload(items, manifest: "batch")
+            #expect(result.failed.isEmpty)
+            #expect(result.files.map(\.source) == files.map(\.path))
+            #expect(result.files.map { $0.result?.size } == files.map { Int64($0.bytes.count) })
+            #expect(result.bytesSent == files.reduce(0) { $0 + Int64($1.bytes.count) })
+            try await self.areStored(files, fixture)
+        }
+    }
+
+    @Test func `A queue without items is done`() async throws {
+        try await withLocalServer { fixture in
+            let result = try await OSSUploadQueue(uploader: fixture.uploader()).upload([], manifest: "none")
+            #expect(result.files.isEmpty)
+            #expect(fixture.records.isEmpty)
+        }
+    }
+
+    @Test func `A file that fails does not stop the others, and its error names it`() async throws {
+        try await withLocalServer { fixture in
+            let (items, files) = try self.items(fixture, sizes: [10, 3 * Self.part, 20, 3 * Self.part])
+            fixture.server.faults.add(
+                .init(.respond(status: 403, code: "AccessDenied"), operation: "UploadPart", key: "k1"))
+            try FileManager.default.removeItem(atPath: files[2].path)
+            let result = try await OSSUploadQueue(uploader: fixture.uploader()).upload(items)
+            #expect(result.files[1].error?.service?.code == .accessDenied)
+            #expect(result.files[2].error?.code == .sourceUnreadable)
+            #expect(result.failed.count == 2)
+            #expect(try await fixture.object("k0") == files[0].bytes)
+            #expect(try await fixture.object("k3") == files[3].bytes)
+            #expect(try await fixture.object("k1") == nil)
+        }
+    }
+
+    @Test func `No more requests are on their way than the window, and free places go to the files in turn`()
+        async throws
+    {
+        try await withLocalServer { fixture in
+            let (items, files) = try self.items(fixture, sizes: [20 * Self.part, 2 * Self.part, 2 * Self.part, 1000])
+            fixture.server.faults.add(.init(.delay(.milliseconds(10)), operation: "UploadPart"))
+            var configuration = OSSUploadQueue.Configuration()
+            configuration.maximumRequestsInFlight = 2
+            let queue = OSSUploadQueue(
+                uploader: fixture.uploader { $0.maximumPartsInFlight = 16 }, configuration: configuration)
+            let meter = Meter(fixture)
+            let result = try await queue.upload(items)
+            #expect(result.failed.isEmpty)
+            #expect(meter.mostInFlight <= 2)
+            // The large file alone would take ten rounds before anybody else had a turn.
+            let order = fixture.server.requests.compactMap { request in
+                request.operation == "UploadPart" || request.operation == "PutObject" ? request.key : nil
+            }
+            let firstOfSmall = try #require(order.firstIndex(of: "k3"))
+            #expect(firstOfSmall < 8, "\(order)")
+            try await self.areStored(files, fixture)
+        }
+    }
+
+    /// Counts requests between their arrival and their reply, as the server's log tells.
+    private struct Meter {
+        let fixture: LocalFixture
+        init(_ fixture: LocalFixture) { self.fixture = fixture }
+
+        var mostInFlight: Int {
+            // One connection carries one request at a time: as many connections as requests were in flight.
+            Set(self.fixture.server.requests.filter { $0.operation == "UploadPart" }.map(\.connectionID)).count
+        }
+    }
+
+    @Test func `A queue that was stopped goes on: what is stored is not sent again, what was begun is gone on with`()
+        async throws
+    {
+        try await withLocalServer { fixture in
+            let (items, files) = try self.items(fixture, sizes: [10, 3 * Self.part, 6 * Self.part, 20, 30])
+            fixture.server.faults.add(.init(.delay(.seconds(3600)), operation: "UploadPart", key: "k2", partNumber: 4))
+            fixture.server.faults.add(.init(.delay(.seconds(3600)), operation: "PutObject", key: "k4"))
+            let uploader = fixture.uploader { $0.maximumPartsInFlight = 2 }
+            let task = OSSUploadQueue(uploader: uploader).start(items, manifest: "batch")
+            while task.snapshot.filesStored < 3
+                || fixture.server.parts(ofUpload: fixture.openUploads.first ?? "").count < 3
+            {
+                try await Task.sleep(for: .milliseconds(5))
+            }
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+            #expect(fixture.records.contains("batch.manifest.journal"))
+            fixture.server.faults.removeAll()
+            fixture.server.removeAllRequests()
+
+            let result = try await OSSUploadQueue(uploader: uploader).upload(items, manifest: "batch")
+            #expect(result.files.map(\.wasStoredBefore) == [true, true, false, true, false])
+            #expect(result.files[2].result?.partsResumed == 3)
+            #expect(Set(fixture.server.requests.compactMap(\.key)) == ["k2", "k4"])
+            #expect(fixture.partsSent == [4, 5, 6])
+            try await self.areStored(files, fixture)
+        }
+    }
+
+    @Test func `A file that changed since it was stored is sent again`() async throws {
+        try await withLocalServer { fixture in
+            let (items, _) = try self.items(fixture, sizes: [10, 20, 30])
+            fixture.server.faults.add(
+                .init(.respond(status: 403, code: "AccessDenied"), operation: "PutObject", key: "k2"))
+            let queue = OSSUploadQueue(uploader: fixture.uploader())
+            _ = try await queue.upload(items, manifest: "batch")
+            fixture.server.faults.removeAll()
+            fixture.server.removeAllRequests()
+            let changed = try fixture.file("f1", size: 20, seed: 99)
+            let result = try await queue.upload(items, manifest: "batch")
+            #expect(result.files.map(\.wasStoredBefore) == [true, false, false])
+            #expect(try await fixture.object("k1") == changed.bytes)
+            // All is stored: the next run of that name begins anew.
+            let again = try await queue.upload(items, manifest: "batch")
+            #expect(again.files.map(\.wasStoredBefore) == [false, false, false])
+        }
+    }
+
+    @Test func `A manifest with torn and foreign lines is read as far as it can be`() async throws {
+        try await withLocalServer { fixture in
+            let (items, files) = try self.items(fixture, sizes: [10, 20])
+            fixture.server.faults.add(
+                .init(.respond(status: 403, code: "AccessDenied"), operation: "PutObject", key: "k1"))
+            let queue = OSSUploadQueue(uploader: fixture.uploader())
+            _ = try await queue.upload(items, manifest: "batch")
+            let path = fixture.checkpointFolder + "/batch.manifest.journal"
+            var bytes = Array(try Data(contentsOf: URL(filePath: path)))
+            bytes = Array("null\n".utf8) + bytes + Array("0123456789abcdef stored torn".utf8)
+            try Data(bytes).write(to: URL(filePath: path))
+            fixture.server.faults.removeAll()
+            let result = try await queue.upload(items, manifest: "batch")
+            #expect(result.files.map(\.wasStoredBefore) == [true, false])
+            try await self.areStored(files, fixture)
+        }
+    }
+
+    @Test func `Two runs of one name exclude each other`() async throws {
+        try await withLocalServer { fixture in
+            let (items, _) = try self.items(fixture, sizes: [10])
+            fixture.server.faults.add(.init(.delay(.seconds(3600)), operation: "PutObject"))
+            let queue = OSSUploadQueue(uploader: fixture.uploader())
+            let task = queue.start(items, manifest: "batch")
+            while fixture.server.faults.count(ofOperation: "PutObject") < 1 {
+                try await Task.sleep(for: .milliseconds(5))
+            }
+            let error = try await failure { _ = try await queue.upload(items, manifest: "batch") }
+            #expect(error.code == .checkpointInUse)
+            task.cancel()
+            _ = await task.future.result
+        }
+    }
+
+    @Test func `A paused queue goes on, and files that are done with are not touched again`() async throws {
+        try await withLocalServer { fixture in
+            let (items, files) = try self.items(fixture, sizes: [10, 4 * Self.part, 20])
+            fixture.server.faults.add(
+                .init(.delay(.seconds(3600)), operation: "UploadPart", partNumber: 3, occurrences: 1...1))
+            let uploader = fixture.uploader { $0.maximumPartsInFlight = 1 }
+            let task = OSSUploadQueue(uploader: uploader).start(items)
+            while task.snapshot.filesStored < 2 || fixture.server.faults.count(ofOperation: "UploadPart") < 1 {
+                try await Task.sleep(for: .milliseconds(5))
+            }
+            let events = task.events
+            task.pause()
+            for await event in events where event.kind == .paused { break }
+            #expect(task.snapshot.isPaused)
+            fixture.server.removeAllRequests()
+            task.resume()
+            let result = try await task.value
+            #expect(result.failed.isEmpty)
+            #expect(Set(fixture.server.requests.compactMap(\.key)) == ["k1"])
+            #expect(task.snapshot.filesStored == 3)
+            try await self.areStored(files, fixture)
+        }
+    }
+
+    @Test func `Progress counts every file once and every byte`() async throws {
+        try await withLocalServer { fixture in
+            let (items, files) = try self.items(fixture, sizes: [0, 10, 3 * Self.part, 20])
+            let task = OSSUploadQueue(uploader: fixture.uploader()).start(items)
+            var ended: [Int] = []
+            var last = OSSQueueSnapshot()
+            for await event in task.events {
+                if event.kind == .fileEnded, let index = event.index { ended.append(index) }
+                #expect(event.snapshot.bytesDone <= event.snapshot.bytesTotal)
+                #expect(event.snapshot.filesStored >= last.filesStored)
+                last = event.snapshot
+            }
+            _ = try await task.value
+            #expect(ended.sorted() == [0, 1, 2, 3])
+            #expect(task.snapshot.filesStored == 4)
+            #expect(task.snapshot.filesAtWork == 0)
+            #expect(task.snapshot.hasEnded)
+            #expect(task.snapshot.bytesDone == files.reduce(0) { $0 + Int64($1.bytes.count) })
+            #expect(task.snapshot.bytesTotal == task.snapshot.bytesDone)
+        }
+    }
+
+    // MARK: Deleting
+
+    @Test func `Stored files are deleted where that was asked for, and only with the proof crc64`() async throws {
+        try await withLocalServer { fixture in
+            let (items, files) = try self.items(fixture, sizes: [10, 3 * Self.part, 20])
+            fixture.server.faults.add(.init(.editReplyHeader("x-oss-hash-crc64ecma", nil), key: "k1"))
+            fixture.server.faults.add(
+                .init(.respond(status: 403, code: "AccessDenied"), operation: "PutObject", key: "k2"))
+            var configuration = OSSUploadQueue.Configuration()
+            configuration.deletesStoredFiles = true
+            let queue = OSSUploadQueue(uploader: fixture.uploader(), configuration: configuration)
+            let result = try await queue.upload(items)
+            #expect(result.files.map(\.wasDeleted) == [true, false, false])
+            #expect(files.map { FileManager.default.fileExists(atPath: $0.path) } == [false, true, true])
+            #expect(result.files[1].warnings.contains { $0.contains("not deleted") })
+        }
+    }
+
+    @Test func `Nothing is deleted unasked`() async throws {
+        try await withLocalServer { fixture in
+            let (items, files) = try self.items(fixture, sizes: [10])
+            _ = try await OSSUploadQueue(uploader: fixture.uploader()).upload(items)
+            #expect(FileManager.default.fileExists(atPath: files[0].path))
+        }
+    }
+
+    // MARK: What cannot be
+
+    @Test
+    func `Two sources for one key, streams that are read once and bad limits are refused before anything is sent`()
+        async throws
+    {
+        try await withLocalServer { fixture in
+            let destination = fixture.destination
+            let one = OSSUploadQueue.Item(.bytes([1]), to: destination)
+            let stream = AsyncStream<[UInt8]> { $0.finish() }
+            let uploader = fixture.uploader()
+            for (items, configure) in [
+                ([one, one], { _ in }), ([.init(.stream(stream), to: destination)], { _ in }),
+                ([one], { $0.maximumFilesAtWork = 0 }), ([one], { $0.maximumRequestsInFlight = 0 }),
+            ] as [([OSSUploadQueue.Item], (inout OSSUploadQueue.Configuration) -> Void)] {
+                var configuration = OSSUploadQueue.Configuration()
+                configure(&configuration)
+                let error = try await failure {
+                    _ = try await OSSUploadQueue(uploader: uploader, configuration: configuration).upload(items)
+                }
+                #expect([.invalidArgument, .invalidConfiguration].contains(error.code))
+            }
+            #expect(fixture.server.requests.isEmpty)
+        }
+    }
+
+    @Test func `Missing credentials are told once`() async throws {
+        try await withLocalServer(credentials: .refreshing { throw Unexpected("no key") }) { fixture in
+            let (items, _) = try self.items(fixture, sizes: [10, 20, 30])
+            let error = try await failure { _ = try await OSSUploadQueue(uploader: fixture.uploader()).upload(items) }
+            #expect(error.code == .missingCredentials)
+        }
+    }
+}
+
+@Suite struct PartSlotsTests {
+    private final class Order: Sendable {
+        let list = Lock<[Int]>([])
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `Waiting owners have their turns one after the other`() async throws {
+        let slots = PartSlots(count: 1)
+        let order = Order()
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await slots.withSlot(of: 0) { for await _ in gate {} } }
+            while slots.waitingCount != 0 || slots.freeCount != 0 { await Task.yield() }
+            for (count, owner) in [1, 1, 1, 1, 2, 2, 3].enumerated() {
+                group.addTask { try await slots.withSlot(of: owner) { order.list.withLock { $0.append(owner) } } }
+                while slots.waitingCount != count + 1 { await Task.yield() }
+            }
+            open.finish()
+            try await group.waitForAll()
+        }
+        #expect(order.list.withLock { $0 } == [1, 2, 3, 1, 2, 1, 1])
+        #expect(slots.freeCount == 1)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `One that is cancelled while it waits gives its turn up and takes no slot`()
+        async throws
+    {
+        let slots = PartSlots(count: 1)
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let holder = Task { try await slots.withSlot(of: 0) { for await _ in gate {} } }
+        while slots.freeCount != 0 { await Task.yield() }
+        let waiter = Task { try await slots.withSlot(of: 1) {} }
+        while slots.waitingCount != 1 { await Task.yield() }
+        waiter.cancel()
+        await #expect(throws: CancellationError.self) { try await waiter.value }
+        let late = Task {
+            unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+            try await slots.withSlot(of: 2) {}
+        }
+        await #expect(throws: CancellationError.self) { try await late.value }
+        open.finish()
+        try await holder.value
+        #expect(slots.freeCount == 1)
+        #expect(slots.waitingCount == 0)
+    }
+}
