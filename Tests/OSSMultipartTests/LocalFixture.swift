@@ -2,8 +2,10 @@
 // SPDX-FileCopyrightText: swift-oss-multipart authors
 
 import FoundationEssentials
+import Glibc
 import OSSLocalServer
 import OSSWire
+import SystemIO
 
 @testable import OSSMultipart
 
@@ -122,6 +124,18 @@ struct TestFile: Sendable {
         self.path = path
         self.bytes = bytes
         try Data(bytes).write(to: URL(filePath: path))
+    }
+
+    /// Writes into the file in place, and sets the time of its content back to what it was, to the nanosecond.
+    func overwriteSecretly(_ bytes: [UInt8], at offset: Int64) throws {
+        let file = try PosixFile(path: self.path, .write)
+        let time = try file.status().modificationTime
+        try file.write(bytes.span, at: offset)
+        let moment = timespec(tv_sec: Int(time / 1_000_000_000), tv_nsec: Int(time % 1_000_000_000))
+        let result = unsafe [moment, moment].withUnsafeBufferPointer {
+            unsafe futimens(file.descriptor, $0.baseAddress)
+        }
+        guard result == 0, try file.status().modificationTime == time else { throw Unexpected("the time is not back") }
     }
 }
 

@@ -57,9 +57,22 @@ struct DirectoryCheckpointStore: CheckpointStore {
             default: throw error
             }
         }
-        try Directory.rename(file, to: file + DirectoryCheckpointRecord.damagedSuffix)
+        try self.putAside(file)
         guard creating else { return nil }
         return try PosixFile(path: file, [mode, .create, .exclusive])
+    }
+
+    /// Gives what stands in a record's place another name, one that is free where the usual one is taken by a folder.
+    private func putAside(_ file: String) throws(SystemError) {
+        let place = file + DirectoryCheckpointRecord.damagedSuffix
+        for number in 1..<Self.attempts {
+            do { return try Directory.rename(file, to: number == 1 ? place : "\(place)-\(number)") } catch
+                where [EISDIR, ENOTDIR, ENOTEMPTY, EEXIST].contains(error.number)
+            {
+                continue
+            }
+        }
+        try Directory.rename(file, to: "\(place)-\(Self.attempts)")
     }
 
     private func isStill(_ handle: PosixFile, at file: String) throws(SystemError) -> Bool {

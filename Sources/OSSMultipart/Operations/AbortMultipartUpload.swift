@@ -60,13 +60,18 @@ extension OSSClient {
 
     /// As ``abortAndLook(_:)``, for clean-up: ends after a while, and returns what went wrong instead of throwing it.
     func abort(_ upload: OSSMultipartUpload, within limit: Duration) async -> String? {
+        await self.cleanUp(within: limit) { try await self.abortAndLook(upload) }
+    }
+
+    /// Runs a clean-up that ends after a while, and returns what went wrong instead of throwing it.
+    func cleanUp(within limit: Duration, _ body: @escaping @Sendable () async throws -> Void) async -> String? {
         await withTaskGroup(of: String?.self) { group in
             group.addTask {
-                do { try await self.abortAndLook(upload) } catch { return "\(error)" }
+                do { try await body() } catch { return "\(error)" }
                 return nil
             }
             group.addTask {
-                // Cancelled where the abort was quicker: its answer is not looked at then.
+                // Cancelled where the clean-up was quicker: its answer is not looked at then.
                 try? await self.surroundings.wait(limit)
                 return "no answer within \(limit)"
             }

@@ -25,7 +25,7 @@ struct OpenSource: Sendable {
     /// Size in bytes.
     let size: Int64
     /// The whole file's status as it was, where the source is a file or a region of one.
-    private let status: FileStatus?
+    let status: FileStatus?
 
     /// Opens a regular file, or a region of one; may block.
     ///
@@ -101,31 +101,43 @@ struct OpenSource: Sendable {
         SourceRegion(content: self.content, name: self.name, offset: offset, length: length)
     }
 
-    /// Checks that the source is still what it was when it was opened.
+    /// Checks that the source is still what it was when it was opened: as far as attributes tell, and under its name.
     ///
+    /// A file that was only renamed, removed, linked or given other rights is the same; its change time then differs from that
+    /// of ``status``. So it does where somebody wrote and set the content's time back: there the bytes have to tell.
+    ///
+    /// - Returns: a file's status now; nil where it is no file.
     /// - Throws: `OSSError.sourceChanged` where it is not, `sourceUnreadable` where it cannot be told.
-    func checkUnchanged(on executor: BlockingExecutor) async throws {
+    @discardableResult
+    func checkUnchanged(on executor: BlockingExecutor) async throws -> FileStatus? {
         switch self.content {
-        case .memory, .stream: return
+        case .memory, .stream: return nil
         case .custom(let source):
             let now = try await Self.identity(of: source)
             guard now == self.identity else { throw self.changed(size: now.size) }
+            return nil
         case .file(let file, _):
             let now: FileStatus
+            let named: FileStatus?
             do {
-                now = try await executor.run { () throws(SystemError) in try file.status() }
+                (now, named) = try await executor.run { () throws(SystemError) in
+                    // Where nothing is under the name any more, what is open is still whole.
+                    (try file.status(), try? FileStatus.of(path: file.path))
+                }
             } catch {
                 throw OSSError(.sourceUnreadable, "the source cannot be looked at: \(error)", underlying: error)
             }
-            // A rename changes the change time alone, and not a byte: size, content time and file decide here. Between runs,
-            // when nobody watched, the change time counts too.
             guard let before = self.status, now.size == before.size, now.modificationTime == before.modificationTime,
                 now.inode == before.inode, now.device == before.device
             else { throw self.changed(size: now.size, from: self.status?.size) }
+            // Another file has taken the name: that one is meant.
+            if let named, named.inode != now.inode || named.device != now.device { throw self.changed(size: now.size) }
+            return now
         }
     }
 
-    private func changed(size: Int64?, from before: Int64? = nil) -> OSSError {
+    /// The error of a source that is not what it was.
+    func changed(size: Int64?, from before: Int64? = nil) -> OSSError {
         let before = before ?? self.size
         let sizes = size.map { $0 == before ? "" : " (it had \(before) bytes, now \($0))" } ?? ""
         return OSSError(

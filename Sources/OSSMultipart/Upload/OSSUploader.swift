@@ -165,50 +165,78 @@ public struct OSSUploader: Sendable {
     ///   ``OSSClient/abortMultipartUpload(_:)`` throws; the record is then kept.
     @discardableResult
     public func abandon(_ destination: Destination) async throws -> Bool {
-        guard let (record, journal) = try await self.openRecord(of: destination) else { return false }
+        guard let (record, reading) = try await self.openRecord(of: destination) else { return false }
         defer { record.close() }
-        let upload = journal?.upload
-        if let upload {
+        var uploadID: String?
+        switch reading {
+        case .empty: break
+        case .ofLaterVersion(let version):
+            throw OSSError.laterVersion(version, at: try self.location(of: destination))
+        case .damaged(let recorded): uploadID = recorded
+        case .journal(let journal):
+            guard journal.intent.bucket == destination.bucket, journal.intent.key == destination.key else { break }
+            uploadID = journal.upload?.uploadID
+            if journal.upload?.mayHaveSiblings ?? true {
+                _ = try await self.client.abortEmptyUploads(
+                    of: destination, begunAfter: journal.intent.begun, except: uploadID)
+            }
+        }
+        if let uploadID {
             try await self.client.abortAndLook(
-                .init(bucket: destination.bucket, key: destination.key, uploadID: upload.uploadID)
+                .init(bucket: destination.bucket, key: destination.key, uploadID: uploadID)
             )
         }
         try await self.client.blocking.run { () throws(any Error) in try record.remove() }
-        return upload != nil
+        return uploadID != nil
     }
 
     /// The same for clean-up: a Complete on its way is not overtaken, it ends after a while, and what went wrong is returned.
     func abandonQuietly(_ destination: Destination) async -> String? {
         do {
-            guard let (record, journal) = try await self.openRecord(of: destination) else { return nil }
+            guard let (record, reading) = try await self.openRecord(of: destination) else { return nil }
             defer { record.close() }
-            guard let journal, let recorded = journal.upload else { return nil }
-            let upload = OSSMultipartUpload(
-                bucket: destination.bucket, key: destination.key, uploadID: recorded.uploadID
-            )
-            return journal.isCompleting
-                ? await self.client.abortUnlessCompleted(upload, within: UploadRun.longestAbort)
-                : await self.client.abort(upload, within: UploadRun.longestAbort)
+            guard case .journal(let journal) = reading else { return nil }
+            let (client, known) = (self.client, journal.upload?.uploadID)
+            var failures: [String?] = []
+            if journal.upload?.mayHaveSiblings ?? true {
+                failures.append(
+                    await client.cleanUp(within: UploadRun.longestAbort) {
+                        _ = try await client.abortEmptyUploads(
+                            of: destination, begunAfter: journal.intent.begun, except: known)
+                    })
+            }
+            if let known {
+                let upload = OSSMultipartUpload(
+                    bucket: destination.bucket, key: destination.key, uploadID: known
+                )
+                failures.append(
+                    journal.isCompleting
+                        ? await client.abortUnlessCompleted(upload, within: UploadRun.longestAbort)
+                        : await client.abort(upload, within: UploadRun.longestAbort))
+            }
+            return failures.lazy.compactMap { $0 }.first
         } catch {
             return "\(error)"
         }
     }
 
-    /// Opens the record of an object; the journal is nil where it cannot be read or is another's.
+    /// Opens the record of an object and reads it; nil where there is none.
     private func openRecord(
         of destination: Destination
-    ) async throws -> (record: any CheckpointRecord, journal: Journal?)? {
+    ) async throws -> (record: any CheckpointRecord, reading: Journal.Reading)? {
         try ObjectName.validate(bucket: destination.bucket, key: destination.key, operation: .abortMultipartUpload)
         guard let store = self.checkpoints.store else { return nil }
         let name = try OSSCheckpoints.recordName(of: destination, at: self.client.endpoint)
         let opened = try await self.client.blocking.run { () throws(any Error) in
             try store.open(name, creating: false).map { (record: $0, bytes: try $0.read()) }
         }
-        guard let opened else { return nil }
-        guard case .journal(let journal) = Journal.read(opened.bytes), journal.intent.bucket == destination.bucket,
-            journal.intent.key == destination.key
-        else { return (opened.record, nil) }
-        return (opened.record, journal)
+        return opened.map { ($0.record, Journal.read($0.bytes)) }
+    }
+
+    private func location(of destination: Destination) throws(OSSError) -> String? {
+        self.checkpoints.store?.location(
+            of: try OSSCheckpoints.recordName(of: destination, at: self.client.endpoint)
+        )
     }
 
     /// Begins an upload in a task of its own and returns at once.

@@ -43,6 +43,14 @@ struct PartReceipt: Sendable, Hashable {
         guard let ours = self.crc64, let theirs = stored.info.crc64 else { return false }
         return ours == theirs
     }
+
+    /// Whether the part was sent with the bytes of those digests: by its own, else by an ETag that is their MD5.
+    func has(_ digests: SourceDigests) -> Bool {
+        guard self.crc64 != nil || self.md5 != nil else {
+            return digests.md5.map { self.eTag.equalsIgnoringASCIICase(Hex.upper($0)) } ?? false
+        }
+        return self.crc64.map { $0 == digests.crc64 } ?? true && self.md5.map { $0 == digests.md5 } ?? true
+    }
 }
 
 extension OSSStoredPart {

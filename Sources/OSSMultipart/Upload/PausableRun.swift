@@ -33,6 +33,8 @@ final class PausableRun<Success: Sendable>: Sendable {
             }
             pause()
             await self.waitForResume()
+            // Cancelled while it was paused: there is nothing to begin only to end it.
+            if self.hasBeenCancelled { return .failure(CancellationError()) }
         }
     }
 
@@ -110,6 +112,15 @@ final class PausableRun<Success: Sendable>: Sendable {
             case .running(nil), .paused: return true
             case .running, .cancelled, .ended: return false
             }
+        }
+    }
+
+    /// Whether it was cancelled; it has ended then.
+    private var hasBeenCancelled: Bool {
+        self.phase.withLock { phase in
+            guard case .cancelled = phase else { return false }
+            phase = .ended
+            return true
         }
     }
 

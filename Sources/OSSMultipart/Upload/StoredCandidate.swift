@@ -13,8 +13,7 @@ struct StoredCandidate: Sendable {
     func receipt(ifSameAs digests: SourceDigests, number: Int, size: Int64) -> PartReceipt? {
         let isSame: Bool
         if let recorded, self.listed.map(recorded.matches) ?? true, recorded.md5 != nil || recorded.crc64 != nil {
-            isSame =
-                recorded.crc64.map { $0 == digests.crc64 } ?? true && recorded.md5.map { $0 == digests.md5 } ?? true
+            isSame = recorded.has(digests)
         } else {
             isSame = self.listed?.has(digests) ?? false
         }

@@ -10,7 +10,9 @@ public struct OSSUploadSnapshot: Sendable, Hashable {
     public internal(set) var bytesTotal: Int64 = 0
     /// Whether `bytesTotal` and `partsTotal` are final: false for a stream of unknown length until it has ended.
     public internal(set) var isSizeKnown = true
-    /// Bytes that are stored or handed to the network; never falls, never passes `bytesTotal`.
+    /// Bytes that are stored or handed to the network; `bytesTotal` only when every part is stored.
+    ///
+    /// It never falls, except where the source is another one after a pause.
     public internal(set) var bytesDone: Int64 = 0
     /// Bytes that an earlier run had stored.
     public internal(set) var bytesResumed: Int64 = 0
@@ -158,6 +160,8 @@ final class UploadProgress: Sendable {
 
     func begin(bytesTotal: Int64, partsTotal: Int) {
         self.state.withLock {
+            // Another size is another source: what was counted is not its.
+            if $0.snapshot.bytesTotal != bytesTotal { $0.snapshot.bytesDone = 0 }
             $0.snapshot.bytesTotal = bytesTotal
             $0.snapshot.partsTotal = partsTotal
             $0.snapshot.isSizeKnown = true
@@ -290,7 +294,10 @@ final class UploadProgress: Sendable {
 
     private static func refresh(_ state: inout State) -> OSSUploadSnapshot {
         let moving = state.inFlight.values.reduce(0) { $0 + $1.bytesSent }
-        let done = min(state.snapshot.bytesTotal, state.bytesStored + moving)
+        // Bytes on their way are not stored yet: the last one is kept back until every part is.
+        let isStored = state.snapshot.partsDone >= state.snapshot.partsTotal
+        let most = isStored ? state.snapshot.bytesTotal : max(0, state.snapshot.bytesTotal - 1)
+        let done = min(most, state.bytesStored + moving)
         // An attempt that is made again counts from 0; the bar waits until it has caught up.
         state.snapshot.bytesDone = max(state.snapshot.bytesDone, done)
         state.snapshot.partsInFlight = state.inFlight.count

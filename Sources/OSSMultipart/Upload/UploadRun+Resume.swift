@@ -14,17 +14,6 @@ extension UploadRun {
         case stored(StoredObject, PartPlan)
     }
 
-    /// By how much an upload may seem to have begun before the intent to begin it, in milliseconds.
-    ///
-    /// *Source:* dates of the HTTP header have whole seconds. *Applies to:* uploads that a lost Initiate left behind.
-    private static let dateTolerance: Int64 = 2000
-
-    /// By how much an Initiate may be later than the intent to send it, in milliseconds: its attempts and their time-outs.
-    ///
-    /// *Source:* our own choice; what is begun later is another machine's. *Applies to:* uploads that a lost Initiate left
-    /// behind.
-    private static let longestInitiate: Int64 = 5 * 60 * 1000
-
     /// Reads the record and goes on with its upload where that can be, else begins one.
     func resumeOrBegin() async throws -> Opening {
         if let (upload, journal) = try await self.recordedUpload() {
@@ -36,15 +25,16 @@ extension UploadRun {
     }
 
     /// Reads the record; nil where it names no upload to go on with, and then it is empty.
+    ///
+    /// What a lost Initiate left behind is removed. A record that cannot be read, or is another object's, is set aside; the
+    /// upload that it names is given up where its ID can be read.
+    ///
+    /// - Throws: `OSSError.checkpointUnusable` where a later version of this package wrote it.
     func recordedUpload() async throws -> (Journal.Upload, Journal)? {
         switch Journal.read(try await self.readRecord()) {
-        case .empty: break
+        case .empty: return nil
         case .ofLaterVersion(let version):
-            throw OSSError(
-                .checkpointUnusable,
-                "the checkpoint \(self.checkpoints.store?.location(of: self.recordName) ?? "") is of version \(version), "
-                    + "written by a later version of this package; use that one, or another checkpoint folder"
-            )
+            throw OSSError.laterVersion(version, at: self.checkpoints.store?.location(of: self.recordName))
         case .damaged(let uploadID):
             try await self.setRecordAside(because: "is damaged")
             if let uploadID {
@@ -52,22 +42,29 @@ extension UploadRun {
             } else {
                 try await self.reportOpenUploads()
             }
+            return nil
         case .journal(let journal):
             try await self.truncateRecord(to: journal.length)
-            guard journal.intent.endpoint == self.client.endpoint, journal.intent.bucket == self.destination.bucket,
-                journal.intent.key == self.destination.key
-            else {
+            guard self.isOfThisObject(journal) else {
                 try await self.setRecordAside(because: "is that of another object")
-                break
+                return nil
             }
             guard let upload = journal.upload else {
-                try await self.removeEmptyUploads(begunAfter: journal.intent.begun)
+                try await self.removeEmptyUploads(begunAfter: journal.intent.begun, except: nil)
                 try await self.emptyRecord()
-                break
+                return nil
+            }
+            if upload.mayHaveSiblings {
+                try await self.removeSiblings(of: upload.uploadID, begunAfter: journal.intent.begun)
             }
             return (upload, journal)
         }
-        return nil
+    }
+
+    /// Whether a journal is that of the object to be.
+    func isOfThisObject(_ journal: Journal) -> Bool {
+        journal.intent.endpoint == self.client.endpoint && journal.intent.bucket == self.destination.bucket
+            && journal.intent.key == self.destination.key
     }
 
     // MARK: Begin
@@ -92,13 +89,16 @@ extension UploadRun {
         var request = InitiateMultipartUploadRequest(bucket: self.destination.bucket, key: self.destination.key)
         request.headers = self.destination.headers
         let (upload, mayHaveSiblings): (OSSMultipartUpload, Bool)
+        self.lostInitiate = intent.begun
         do {
             (upload, mayHaveSiblings) = try await self.client.initiate(request)
         } catch let error as OSSError where !error.followsLostReply {
             // Refused, or never sent: there is no upload, and nothing to look for later.
+            self.lostInitiate = nil
             await self.removeRecord()
             throw error
         }
+        if !mayHaveSiblings { self.lostInitiate = nil }
         self.openUpload = upload
         do {
             let line = self.uploadLine(upload, sizes, mayHaveSiblings: mayHaveSiblings)
@@ -109,7 +109,10 @@ extension UploadRun {
             self.openUpload = nil
             throw error
         }
-        if mayHaveSiblings { try await self.removeSiblings(of: upload, begunAfter: intent.begun) }
+        if mayHaveSiblings {
+            try await self.removeSiblings(of: upload.uploadID, begunAfter: intent.begun)
+            self.lostInitiate = nil
+        }
         return upload
     }
 
@@ -170,7 +173,6 @@ extension UploadRun {
         }
         let stored = try await self.keep(recorded, listing, plan, readsAgain: readsAgain)
         self.openUpload = handle
-        if upload.mayHaveSiblings { try await self.removeSiblings(of: handle, begunAfter: journal.intent.begun) }
         let dropped = journal.parts.keys.filter { stored[$0] != journal.parts[$0] }
         if !dropped.isEmpty || upload.source != self.source.identity {
             // Parts of the old content go before the new identity comes.
@@ -248,7 +250,7 @@ extension UploadRun {
     }
 
     /// Reads parts of the source again, several at a time.
-    private func digests(of parts: [PartPlan.Part]) async throws -> [(PartPlan.Part, SourceDigests)] {
+    func digests(of parts: [PartPlan.Part]) async throws -> [(PartPlan.Part, SourceDigests)] {
         let (client, source) = (self.client, self.source)
         return try await withThrowingTaskGroup(of: (PartPlan.Part, SourceDigests).self) { group in
             var results: [(PartPlan.Part, SourceDigests)] = []
@@ -320,29 +322,18 @@ extension UploadRun {
     }
 
     /// An Initiate that was sent again may have begun uploads of which no reply told: aborts them.
-    func removeSiblings(of upload: OSSMultipartUpload, begunAfter intent: Int64) async throws {
-        try await self.removeEmptyUploads(begunAfter: intent, except: upload.uploadID)
+    private func removeSiblings(of uploadID: String, begunAfter intent: Int64) async throws {
+        try await self.removeEmptyUploads(begunAfter: intent, except: uploadID)
         await self.writeLine(Journal.aloneLine)
     }
 
     /// Aborts uploads of this key that a lost Initiate left behind: begun soon after the intent, and still empty.
-    private func removeEmptyUploads(begunAfter intent: Int64, except known: String? = nil) async throws {
-        let moments = intent - Self.dateTolerance...intent + Self.longestInitiate
+    private func removeEmptyUploads(begunAfter intent: Int64, except known: String?) async throws {
         do {
-            var request = ListMultipartUploadsRequest(bucket: self.destination.bucket)
-            request.prefix = self.destination.key
-            for try await open in self.client.listMultipartUploadsPages(request)
-            where open.upload.key == self.destination.key && open.upload.uploadID != known {
-                guard let initiated = open.initiated else { continue }
-                let begun = Int64(initiated.timeIntervalSince1970 * 1000) - self.client.observedClockOffset.value
-                guard moments.contains(begun) else { continue }
-                if try await self.client.listParts(.init(upload: open.upload)).parts.isEmpty {
-                    try await self.client.abortAndLook(open.upload)
-                } else {
-                    self.progress.warn(
-                        "the upload \(open.upload.uploadID) of this key is open and has parts; it is left alone"
-                    )
-                }
+            let others = try await self.client.abortEmptyUploads(
+                of: self.destination, begunAfter: intent, except: known)
+            for uploadID in others {
+                self.progress.warn("the upload \(uploadID) of this key is open and has parts; it is left alone")
             }
         } catch let error as OSSError where error.code == .service {
             self.progress.warn(
@@ -371,5 +362,16 @@ extension UploadRun {
             // Looking was a courtesy; what matters is that the new upload can begin, and that will say its own errors.
             self.progress.warn("open uploads of this key could not be looked for (\(error))")
         }
+    }
+}
+
+extension OSSError {
+    /// The error of a record that a later version of this package wrote; it stays as it is.
+    static func laterVersion(_ version: Int, at place: String?) -> OSSError {
+        OSSError(
+            .checkpointUnusable,
+            "the checkpoint \(place ?? "") is of version \(version), written by a later version of this package; use that one, "
+                + "or another checkpoint folder"
+        )
     }
 }

@@ -212,7 +212,6 @@ extension UploadRun {
             return try await self.afterDisappearance(handle, upload.sizes, journal, stream)
         }
         self.openUpload = handle
-        if upload.mayHaveSiblings { try await self.removeSiblings(of: handle, begunAfter: journal.intent.begun) }
         var session = StreamSession(upload: handle, sizes: upload.sizes, isResumed: true)
         for number in listing.map({ Array($0.keys) }) ?? Array(journal.parts.keys) {
             session.candidates[number] = StoredCandidate(recorded: journal.parts[number], listed: listing?[number])

@@ -7,7 +7,7 @@ internal import OSSWire
 extension UploadRun {
     func uploadWhole() async throws -> OSSUploadResult {
         // An earlier run, when the source was larger, may have left an upload of this key.
-        try await self.openRecord(creating: false)
+        if self.record == nil { try await self.openRecord(creating: false) }
         try await self.abortRecordedUpload()
 
         let size = self.source.size
@@ -49,16 +49,12 @@ extension UploadRun {
         return object
     }
 
-    /// Aborts the upload that a record names, if there is one.
+    /// Aborts the upload that a record names, where there is one.
     private func abortRecordedUpload() async throws {
-        guard self.record != nil else { return }
-        if case .journal(let journal) = Journal.read(try await self.readRecord()), let upload = journal.upload,
-            journal.intent.bucket == self.destination.bucket, journal.intent.key == self.destination.key
-        {
-            try await self.giveUp(
-                upload.uploadID,
-                because: "the source was \(upload.source.sizeText) when it was begun and is smaller than one part now"
-            )
-        }
+        guard let (upload, _) = try await self.recordedUpload() else { return }
+        let reason =
+            self.reasonToBeginAnew(upload)
+            ?? "the source was \(upload.source.sizeText) when it was begun and is smaller than one part now"
+        try await self.giveUp(upload.uploadID, because: reason)
     }
 }

@@ -56,6 +56,8 @@ final class UploadRun {
     var hasWarnedOfRecord = false
     /// The upload that is open; an error's clean-up needs to know.
     var openUpload: OSSMultipartUpload?
+    /// The moment of the intent while an Initiate may have begun uploads that no reply told of, in milliseconds since 1970.
+    var lostInitiate: Int64?
     /// Whether Complete is on its way or was sent with an unknown outcome: then nothing is aborted.
     var mayBeCompleted = false
 
@@ -83,15 +85,24 @@ final class UploadRun {
         if let stream = self.source.stream {
             do { return try await self.uploadStream(stream) } catch { throw await self.settle(error) }
         }
-        if self.source.size < min(self.requestedPlan.partSize, Self.wholeObjectLimit) {
-            return try await self.uploadWhole()
-        }
+        if try await self.goesUpWhole() { return try await self.uploadWhole() }
         do {
-            try await self.openRecord(creating: true)
+            if self.record == nil { try await self.openRecord(creating: true) }
             return try await self.uploadInParts()
         } catch {
             throw await self.settle(error)
         }
+    }
+
+    /// Whether the source goes up with one request: it is small, and no upload of it is recorded that could be gone on with.
+    private func goesUpWhole() async throws -> Bool {
+        guard self.source.size < min(self.requestedPlan.partSize, Self.wholeObjectLimit) else { return false }
+        // An earlier run, when the source was larger or the parts smaller, may have left an upload of this key.
+        try await self.openRecord(creating: false)
+        guard case .journal(let journal) = Journal.read(try await self.readRecord()), let upload = journal.upload,
+            self.isOfThisObject(journal)
+        else { return true }
+        return self.reasonToBeginAnew(upload) != nil
     }
 
     private func uploadInParts() async throws -> OSSUploadResult {
@@ -132,7 +143,7 @@ final class UploadRun {
         for _ in 1...3 {
             let new = try await self.sendParts(&session)
             sent = (sent.parts + new.parts, sent.bytes + new.bytes)
-            try await self.checkSource()
+            try await self.checkSource(session)
             switch try await self.complete(session) {
             case .stored(let object):
                 return try await self.succeed(
@@ -174,9 +185,18 @@ final class UploadRun {
         object.callback ?? (self.destination.callback == nil ? nil : .unknown)
     }
 
-    /// Checks that the source is what it was when it was opened.
-    func checkSource() async throws {
-        try await self.source.checkUnchanged(on: self.client.blocking)
+    /// Checks that the source is what it was when it was opened: by its bytes where a file's change time is another.
+    private func checkSource(_ session: Session) async throws {
+        let now = try await self.source.checkUnchanged(on: self.client.blocking)
+        guard let now, now.changeTime != self.source.status?.changeTime else { return }
+        let plan = session.plan
+        for (part, digests) in try await self.digests(of: (1...plan.count).map { plan[$0] }) {
+            guard session.machine.receipts[part.number]?.has(digests) ?? false else {
+                throw self.source.changed(size: plan.size)
+            }
+        }
+        let later = try await self.source.checkUnchanged(on: self.client.blocking)
+        guard later == now else { throw self.source.changed(size: plan.size) }
     }
 
     /// Leaves things in order after an error, and returns the error to throw: the first one, always.
@@ -190,13 +210,14 @@ final class UploadRun {
             default: break
             }
         }
-        guard let upload = self.openUpload else { return error }
-        if self.source.stream?.isReplayable == false {
+        if let upload = self.openUpload, self.source.stream?.isReplayable == false {
             // Nobody can go on with it. Where it cannot be aborted now, the record lets a later run do so.
-            if await self.abortShielded(upload) { await self.removeRecord() }
+            if await self.abortShielded(upload), self.lostInitiate == nil { await self.removeRecord() }
+            if self.record == nil, let intent = self.lostInitiate { await self.abortLostShielded(begunAfter: intent) }
             return error
         }
         guard self.record == nil else {
+            guard let upload = self.openUpload else { return error }
             await self.synchronizeRecord()
             guard var failure = error as? OSSError else { return error }
             failure.resumption = OSSError.Resumption(
@@ -206,7 +227,8 @@ final class UploadRun {
             return failure
         }
         // Nobody could go on with it, unless it was taken over and can be again.
-        if self.options.adoption == .never { await self.abortShielded(upload) }
+        if self.options.adoption == .never, let upload = self.openUpload { await self.abortShielded(upload) }
+        if let intent = self.lostInitiate { await self.abortLostShielded(begunAfter: intent) }
         return error
     }
 
@@ -229,5 +251,23 @@ final class UploadRun {
             )
         }
         return failure == nil
+    }
+
+    /// Aborts what an Initiate without a reply may have begun, where no record lets a later run look; as ``abortShielded(_:)``.
+    private func abortLostShielded(begunAfter intent: Int64) async {
+        let client = self.client, destination = self.destination, known = self.openUpload?.uploadID
+        let limit = Self.longestAbort
+        // A task of its own, awaited: clean-up must run although this task may be cancelled.
+        let failure = await Task {
+            await client.cleanUp(within: limit) {
+                _ = try await client.abortEmptyUploads(of: destination, begunAfter: intent, except: known)
+            }
+        }.value
+        if let failure {
+            self.progress.warn(
+                "an Initiate whose reply was lost may have left an empty upload of this key, and it could not be looked for or "
+                    + "aborted (\(failure))"
+            )
+        }
     }
 }

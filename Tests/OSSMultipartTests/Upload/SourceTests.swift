@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: swift-oss-multipart authors
 
 import FoundationEssentials
+import Glibc
 import OSSLocalServer
 import SystemIO
 import Testing
@@ -55,17 +56,124 @@ import Testing
         }
     }
 
-    @Test func `A source that is replaced by another file is still the one that was opened`() async throws {
+    @Test func `A source that is replaced by another file publishes nothing, and the next run sends the new one`()
+        async throws
+    {
+        try await self.changed { file in
+            try PosixFile(path: file.path + ".new", [.write, .create]).write(
+                Array(repeating: 7, count: 12 * Self.part + 17))
+            try Directory.rename(file.path + ".new", to: file.path)
+        }
+    }
+
+    @Test func `A source that is rewritten in place, its times set back, publishes nothing, and the next run works`()
+        async throws
+    {
+        try await self.changed { try $0.overwriteSecretly(Array(repeating: 1, count: 12 * Self.part + 17), at: 0) }
+    }
+
+    @Test(arguments: OSSIntegrity.all)
+    func `One byte that has been sent changes in place, its times set back: nothing is published`(
+        integrity: OSSIntegrity
+    ) async throws {
         try await withLocalServer { fixture in
-            fixture.server.faults.add(.init(.delay(.milliseconds(20)), operation: "UploadPart"))
-            let file = try fixture.file(size: 8 * Self.part)
-            let other = try fixture.file("other", size: 8 * Self.part, seed: 2)
-            let task = fixture.uploader { $0.maximumPartsInFlight = 2 }.start(.file(file.url), to: fixture.destination)
-            for await event in task.events where event.snapshot.partsDone > 0 {
-                try Directory.rename(other.path, to: file.path)
-                break
+            let file = try fixture.file(size: 4 * Self.part)
+            fixture.server.faults.add(
+                .init(
+                    .respond(status: 503, code: "SlowDown", headers: ["Retry-After": "1"]), operation: "UploadPart",
+                    partNumber: 4))
+            let task = fixture.uploader { $0.integrity = integrity }.start(.file(file.url), to: fixture.destination)
+            for await event in task.events where event.snapshot.partsDone == 3 { break }
+            try file.overwriteSecretly([file.bytes[5] ^ 1], at: 5)
+            fixture.server.faults.removeAll()
+            let error = try await failure { _ = try await task.value }
+            #expect(error.code == .sourceChanged)
+            #expect(fixture.count("CompleteMultipartUpload") == 0)
+            fixture.server.removeAllRequests()
+            let now = try #require(FileManager.default.contents(atPath: file.path))
+            try await fixture.upload(file)
+            #expect(fixture.partsSent == [1])
+            #expect(try await fixture.object() == Array(now))
+        }
+    }
+
+    @Test func `A source that is renamed, linked, removed or given other rights while it is uploaded is the same`()
+        async throws
+    {
+        for change: @Sendable (TestFile) throws -> Void in [
+            { try Directory.rename($0.path, to: $0.path + ".moved") },
+            { try Directory.link($0.path, to: $0.path + ".link") }, { try Directory.removeFile($0.path) },
+            { try FileManager.default.setAttributes([.posixPermissions: 0o400], ofItemAtPath: $0.path) },
+        ] {
+            try await withLocalServer { fixture in
+                fixture.server.faults.add(.init(.delay(.milliseconds(20)), operation: "UploadPart"))
+                let file = try fixture.file(size: 8 * Self.part)
+                let task = fixture.uploader { $0.maximumPartsInFlight = 2 }
+                    .start(.file(file.url), to: fixture.destination)
+                for await event in task.events where event.snapshot.partsDone > 0 {
+                    try change(file)
+                    break
+                }
+                _ = try await task.value
+                #expect(try await fixture.object() == file.bytes)
+                #expect(fixture.partsSent == Array(1...8))
             }
-            _ = try await task.value
+        }
+    }
+
+    // https://github.com/dandi/dandi-cli/issues/1373
+    @Test(arguments: [OSSIntegrity.md5AndCRC64, .none])
+    func `A source that cannot be read any more in the middle publishes nothing, and the next run goes on`(
+        integrity: OSSIntegrity
+    ) async throws {
+        try await withLocalServer { fixture in
+            try await fixture.server.putObject(bucket: LocalFixture.bucket, key: LocalFixture.key, data: [1, 2, 3])
+            let file = try fixture.file(size: 6 * Self.part)
+            fixture.server.faults.add(
+                .init(
+                    .respond(status: 503, code: "SlowDown", headers: ["Retry-After": "1"]), operation: "UploadPart",
+                    partNumber: 4))
+            let uploader = fixture.uploader {
+                $0.integrity = integrity
+                $0.maximumPartsInFlight = 1
+            }
+            let task = uploader.start(.file(file.url), to: fixture.destination)
+            for await event in task.events where event.snapshot.partsDone == 3 { break }
+            // The same file under the same descriptor, but open for writing alone: every read fails, as of a broken disk.
+            let names = try Directory.names(in: "/proc/self/fd")
+            let descriptor = try #require(
+                names.first {
+                    (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + $0)) == file.path
+                }.flatMap { Int32($0) })
+            let unreadable = try PosixFile(path: file.path, .write)
+            #expect(dup2(unreadable.descriptor, descriptor) == descriptor)
+            fixture.server.faults.removeAll()
+            let error = try await failure { _ = try await task.value }
+            #expect(error.code == .sourceUnreadable)
+            #expect(fixture.count("CompleteMultipartUpload") == 0)
+            #expect(try await fixture.object() == [1, 2, 3])
+            fixture.server.removeAllRequests()
+            try await fixture.upload(file)
+            #expect(fixture.partsSent == [4, 5, 6])
+            #expect(try await fixture.object() == file.bytes)
+        }
+    }
+
+    @Test func `A source that is gone or a folder between runs is an error that keeps the record`() async throws {
+        try await withLocalServer { fixture in
+            let file = try fixture.file(size: 4 * Self.part)
+            try await fixture.breakUpload(file, atPart: 3)
+            try Directory.removeFile(file.path)
+            for _ in 0..<2 {
+                let error = try await failure { try await fixture.upload(file) }
+                #expect(error.code == .sourceUnreadable)
+                #expect(fixture.openUploads.count == 1)
+                try Directory.create(file.path)
+            }
+            try Directory.removeEmptyDirectory(file.path)
+            let again = try TestFile(file.path, file.bytes)
+            try await fixture.upload(again)
+            #expect(fixture.partsSent == [3, 4])
             #expect(try await fixture.object() == file.bytes)
         }
     }

@@ -84,6 +84,22 @@ import Testing
         }
     }
 
+    @Test func `Cancelled while paused it is cancelled, also where its source has gone meanwhile`() async throws {
+        try await withLocalServer { fixture in
+            let file = try fixture.file(size: 6 * Self.part)
+            let task = try await self.heldTask(fixture, file, stored: 2, parts: 6)
+            let events = task.events
+            task.pause()
+            for await event in events where event.kind == .paused { break }
+            try FileManager.default.removeItem(atPath: file.path)
+            fixture.server.removeAllRequests()
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+            #expect(fixture.server.requests.isEmpty)
+            #expect(fixture.records.count == 1)
+        }
+    }
+
     @Test(arguments: [true, false])
     func `Aborting stops the parts, gives up the upload and removes the record`(isPaused: Bool) async throws {
         try await withLocalServer { fixture in
