@@ -188,4 +188,86 @@ import Testing
             #expect(try await client.send("GET", bucket: "second").errorCode == "NoSuchBucket")
         }
     }
+
+    @Test(arguments: [("folder/", "/"), ("a", "\n"), ("", "/")])
+    func `A listing page by page tells every key, also that of the folder itself`(
+        prefix: String, delimiter: String
+    ) async throws {
+        try await withServer { server, client async throws in
+            let folder = prefix.isEmpty ? "folder/" : prefix
+            let inner = ["", "1", "2", "3\r\(delimiter)x", "3\r\(delimiter)y", "4"].map { folder + $0 }
+            for key in inner + ["z"] where !key.isEmpty {
+                try await server.putObject(bucket: "bucket", key: key, data: [])
+                _ = try await client.initiate(key)
+            }
+            func names(_ kind: [QueryItem], _ limit: String, _ marker: String, _ next: String) async throws -> [String]
+            {
+                var names: [String] = [], place = "", pages = 0
+                repeat {
+                    let page = try await client.send(
+                        "GET",
+                        query: kind + [
+                            QueryItem("prefix", prefix), QueryItem("delimiter", delimiter), QueryItem(limit, "1"),
+                            QueryItem("encoding-type", "url"), QueryItem(marker, place),
+                        ]
+                    ).document
+                    let found = page.all("Contents") + page.all("Upload")
+                    names += found.compactMap { $0.string("Key").flatMap { PercentEncoding.decode($0) } }
+                    names += page.all("CommonPrefixes").compactMap {
+                        $0.string("Prefix").flatMap { PercentEncoding.decode($0) }
+                    }
+                    place = page.string(next).flatMap { PercentEncoding.decode($0) } ?? ""
+                    pages += 1
+                } while !place.isEmpty && pages < 20
+                return names
+            }
+            let inFolder = ["", "1", "2", "3\r\(delimiter)", "4"].map { prefix + $0 }
+            let expected = prefix.isEmpty ? ["folder/", "z"] : inFolder
+            #expect(try await names([], "max-keys", "marker", "NextMarker") == expected)
+            let second = [QueryItem("list-type", "2")]
+            #expect(
+                try await names(second, "max-keys", "continuation-token", "NextContinuationToken") == expected)
+            #expect(try await names([QueryItem("uploads")], "max-uploads", "key-marker", "NextKeyMarker") == expected)
+        }
+    }
+
+    @Test func `Only the fields that OSS lets a URL choose are chosen by it`() async throws {
+        try await withServer { _, client async throws in
+            _ = try await client.send("PUT", key: "k", body: [1, 2, 3])
+            let reply = try await client.send(
+                "GET", key: "k",
+                query: [
+                    QueryItem("response-content-length", "1"), QueryItem("response-etag", "x"),
+                    QueryItem("response-content-type", "text/x"), QueryItem("response-content-disposition", "inline"),
+                    QueryItem("response-cache-control", "no-cache"), QueryItem("response-expires", "never"),
+                    QueryItem("response-content-language", "eo"), QueryItem("response-content-encoding", "br"),
+                ])
+            #expect(reply.body == [1, 2, 3])
+            #expect(reply.headers["ETag"] == "\"\(try eTag([1, 2, 3]))\"")
+            let chosen = [
+                "Content-Type", "Content-Disposition", "Cache-Control", "Expires", "Content-Language",
+                "Content-Encoding",
+            ].map { reply.headers[$0] }
+            #expect(chosen == ["text/x", "inline", "no-cache", "never", "eo", "br"])
+        }
+    }
+
+    @Test func `What an object is encrypted with is told wherever it is stored`() async throws {
+        try await withServer { _, client async throws in
+            let headers: HTTPFields = [
+                "x-oss-server-side-encryption": "KMS", "x-oss-server-side-encryption-key-id": "key-1",
+            ]
+            let id = try await client.initiate("k", headers: headers)
+            let replies = [
+                try await client.send("PUT", key: "put", headers: headers, body: [1]),
+                try await client.uploadPart(1, id, key: "k", body: [1]),
+                try await client.complete(id, key: "k", parts: [(1, try eTag([1]))]),
+                try await client.send("HEAD", key: "k"),
+            ]
+            for reply in replies {
+                #expect(reply.status == 200)
+                for field in headers.all { #expect(reply.headers[field.name] == field.value) }
+            }
+        }
+    }
 }

@@ -57,7 +57,7 @@ struct CompleteMultipartUpload: OperationHandler {
             writer.element("Key", self.encoding(self.upload.key.text))
             writer.element("ETag", "\"\(object.eTag)\"")
         }
-        let headers = ObjectHeaders.stored(eTag: object.eTag, crc64: object.crc64)
+        let headers = ObjectHeaders.stored(eTag: object.eTag, crc64: object.crc64, given: object.headers)
         return CallbackPost.reply(
             self.callback, self.request, object, isMultipart: true, otherwise: .document(writer, headers: headers))
     }

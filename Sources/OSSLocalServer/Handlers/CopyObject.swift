@@ -41,8 +41,10 @@ struct CopyObject: OperationHandler {
             writer.element("LastModified", object.modified.inDocuments)
             writer.element("ETag", "\"\(object.eTag)\"")
         }
-        return .document(
-            writer, headers: ["ETag": "\"\(object.eTag)\"", "x-oss-hash-crc64ecma": String(object.crc64)])
+        var headers = ObjectHeaders.stored(eTag: object.eTag, crc64: object.crc64, given: object.headers)
+        // The digest of the object, not of the document that tells of it.
+        headers["Content-MD5"] = nil
+        return .document(writer, headers: headers)
     }
 
     /// Whether a directive wants the request's own values and not the source's.
@@ -102,7 +104,7 @@ struct UploadPartCopy: OperationHandler {
             writer.element("LastModified", part.modified.inDocuments)
             writer.element("ETag", "\"\(part.eTag)\"")
         }
-        var headers = ObjectHeaders.stored(eTag: part.eTag, crc64: part.crc64)
+        var headers = ObjectHeaders.stored(eTag: part.eTag, crc64: part.crc64, given: self.upload.headers)
         // The digest of the part, not of the document that tells of it.
         headers["Content-MD5"] = nil
         if self.hasRange {

@@ -10,6 +10,13 @@ struct GetObject: OperationHandler {
     static let name = "GetObject"
     static let access = Access.read
 
+    /// The header fields that a request may choose by a parameter, `response-` before the name.
+    ///
+    /// *Source:* OSS document GetObject. *Applies to:* the query.
+    private static let chosenFields = [
+        "cache-control", "content-disposition", "content-encoding", "content-language", "content-type", "expires",
+    ]
+
     private let request: Request
     private let object: StoredObject
 
@@ -20,8 +27,8 @@ struct GetObject: OperationHandler {
 
     func respond(to body: ReceivedBody) throws(ServiceError) -> Reply {
         var headers = ObjectHeaders.reply(self.object)
-        for item in self.request.query where item.name.hasPrefix("response-") {
-            headers[String(item.name.dropFirst("response-".count))] = item.value
+        for name in Self.chosenFields {
+            if let value = self.request.query.value(of: "response-\(name)") { headers[name] = value }
         }
         if ObjectLookup.isUnmodified(self.request, self.object) { return Reply(status: 304, headers: headers) }
         let size = self.object.size

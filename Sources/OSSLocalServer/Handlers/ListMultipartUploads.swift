@@ -33,8 +33,8 @@ struct ListMultipartUploads: OperationHandler {
     func respond(to body: ReceivedBody) throws(ServiceError) -> Reply {
         let uploads = try self.service.store.uploads(bucket: self.request.bucket)
         let page = ListingPage(
-            uploads, prefix: self.prefix, delimiter: self.delimiter, limit: self.maximum, key: \.key,
-            isBehindMarker: self.isBehindMarker)
+            uploads, prefix: self.prefix, delimiter: self.delimiter, marker: self.keyMarker, limit: self.maximum,
+            key: \.key, isBehindMarker: { !self.idMarker.isEmpty && $0.id > self.idMarker })
         var writer = XMLWriter()
         writer.element("ListMultipartUploadsResult") { writer in
             self.encoding.write(to: &writer)
@@ -60,16 +60,5 @@ struct ListMultipartUploads: OperationHandler {
             }
         }
         return .document(writer)
-    }
-
-    private func isBehindMarker(_ upload: StoredUpload) -> Bool {
-        if self.keyMarker.isEmpty { return true }
-        let marker = ObjectKey(self.keyMarker)
-        if upload.key == marker { return !self.idMarker.isEmpty && upload.id > self.idMarker }
-        // A common prefix that was the last entry stands for all that begin with it.
-        if !self.delimiter.isEmpty, self.keyMarker.hasSuffix(self.delimiter), upload.key.hasPrefix(marker) {
-            return false
-        }
-        return upload.key > marker
     }
 }

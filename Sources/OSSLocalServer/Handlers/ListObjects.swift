@@ -118,13 +118,9 @@ private struct ObjectListing {
     init(
         _ store: Store, bucket: String, prefix: String, delimiter: String, marker: String, limit: Int
     ) throws(ServiceError) {
-        let objects = try store.objects(bucket: bucket, prefix: ObjectKey(prefix))
-        let behind = ObjectKey(marker)
-        // A common prefix that was the last entry stands for all that begin with it.
-        let isPrefix = !delimiter.isEmpty && marker.hasSuffix(delimiter)
         self.page = ListingPage(
-            objects, prefix: prefix, delimiter: delimiter, limit: limit, key: \.key,
-            isBehindMarker: { $0.key > behind && !(isPrefix && $0.key.hasPrefix(behind)) || marker.isEmpty })
+            try store.objects(bucket: bucket, prefix: ObjectKey(prefix)), prefix: prefix, delimiter: delimiter,
+            marker: marker, limit: limit, key: \.key)
     }
 
     func write(to writer: inout XMLWriter, _ encoding: EncodingType, withOwner: Bool) {

@@ -15,14 +15,24 @@ struct ListingPage<Item> {
     private(set) var lastItem: Item?
 
     /// Makes a page of items that are in the order of their keys.
+    ///
+    /// - Parameters:
+    ///   - marker: the last entry or prefix of the page before; empty for the first page.
+    ///   - isBehindMarker: whether an item whose key is the marker comes behind it all the same.
     init(
-        _ sorted: [Item], prefix: String, delimiter: String, limit: Int, key: (Item) -> ObjectKey,
-        isBehindMarker: (Item) -> Bool
+        _ sorted: [Item], prefix: String, delimiter: String, marker: String, limit: Int, key: (Item) -> ObjectKey,
+        isBehindMarker: (Item) -> Bool = { _ in false }
     ) {
-        let prefix = ObjectKey(prefix), delimiter = ObjectKey(delimiter)
+        let prefix = ObjectKey(prefix), delimiter = ObjectKey(delimiter), marker = ObjectKey(marker)
+        // A common prefix that was the last entry stands for all that begin with it. A key may end with the delimiter too:
+        // that of a folder, in a listing of what is in the folder.
+        let isCommonPrefix =
+            marker.hasPrefix(prefix) && marker == Self.commonPrefix(of: marker, behind: prefix, delimiter: delimiter)
         for item in sorted {
             let name = key(item)
-            guard name.hasPrefix(prefix), isBehindMarker(item) else { continue }
+            guard name.hasPrefix(prefix), name >= marker, !(isCommonPrefix && name.hasPrefix(marker)),
+                name != marker || isBehindMarker(item)
+            else { continue }
             let common = Self.commonPrefix(of: name, behind: prefix, delimiter: delimiter)
             if let common, common == self.commonPrefixes.last { continue }
             guard self.items.count + self.commonPrefixes.count < limit else {

@@ -8,10 +8,11 @@ enum ObjectHeaders {
     private static let standard = [
         "Cache-Control", "Content-Disposition", "Content-Encoding", "Content-Language", "Content-Type", "Expires",
     ]
-    private static let service = [
-        "x-oss-object-acl", "x-oss-server-side-data-encryption", "x-oss-server-side-encryption",
-        "x-oss-server-side-encryption-key-id", "x-oss-storage-class", "x-oss-tagging",
+    private static let encryption = [
+        "x-oss-server-side-data-encryption", "x-oss-server-side-encryption", "x-oss-server-side-encryption-key-id",
     ]
+    private static let service =
+        ["x-oss-object-acl", "x-oss-storage-class", "x-oss-tagging"] + ObjectHeaders.encryption
     /// What a copy never takes from its source.
     static let ownFields = ObjectHeaders.service.filter { $0 != "x-oss-tagging" }
     private static let storageClasses: Set<String> = ["Standard", "IA", "Archive", "ColdArchive", "DeepColdArchive"]
@@ -83,9 +84,12 @@ enum ObjectHeaders {
     }
 
     /// The fields of a reply to what was stored.
-    static func stored(eTag: String, crc64: UInt64) -> HTTPFields {
+    ///
+    /// - Parameter given: the fields that the object has or will have; what it is encrypted with is told.
+    static func stored(eTag: String, crc64: UInt64, given: HTTPFields) -> HTTPFields {
         var headers: HTTPFields = ["ETag": "\"\(eTag)\"", "x-oss-hash-crc64ecma": String(crc64)]
         if let md5 = Hex.decode(eTag) { headers["Content-MD5"] = Base64.encode(md5) }
+        for name in self.encryption { headers[name] = given[name] }
         return headers
     }
 }

@@ -38,6 +38,8 @@ struct PutObject: OperationHandler {
             forbidsOverwrite: self.request.forbidsOverwrite, now: self.service.now())
         return CallbackPost.reply(
             self.callback, self.request, object, isMultipart: false,
-            otherwise: Reply(headers: ObjectHeaders.stored(eTag: object.eTag, crc64: object.crc64)))
+            otherwise: Reply(
+                headers: ObjectHeaders.stored(
+                    eTag: object.eTag, crc64: object.crc64, given: object.headers)))
     }
 }

@@ -49,6 +49,6 @@ struct UploadPart: OperationHandler {
         guard case .file(let file) = body else { throw ServiceError.internalError("no file") }
         let part = try self.service.store.storePart(
             self.number, upload: self.upload, file: file, now: self.service.now())
-        return Reply(headers: ObjectHeaders.stored(eTag: part.eTag, crc64: part.crc64))
+        return Reply(headers: ObjectHeaders.stored(eTag: part.eTag, crc64: part.crc64, given: self.upload.headers))
     }
 }
