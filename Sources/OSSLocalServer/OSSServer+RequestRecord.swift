@@ -40,7 +40,9 @@ extension OSSServer {
 }
 
 extension OSSServer.RequestRecord {
-    private static let secretHeaders: Set<String> = ["authorization", "x-oss-security-token"]
+    private static let secretHeaders: Set<String> = [
+        "authorization", "security-token", "x-oss-security-token",
+    ]
     private static let secretParameters: Set<String> = [
         "Signature", "security-token", "x-oss-signature", "x-oss-security-token",
     ]

@@ -3,6 +3,7 @@
 
 import OSSLocalServer
 import OSSWire
+import SystemIO
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct SignatureTests {
@@ -98,6 +99,46 @@ import Testing
             #expect(!"\(record)".contains("sesame"))
             #expect(!"\(record)".contains("tell-nobody"))
             #expect(record.headers["authorization"] == nil)
+        }
+    }
+
+    @Test func `A token that comes under its short name is no more in the log than the other`() async throws {
+        let account = OSSServer.Account(accessKeyID: "STS.1", accessKeySecret: "sesame", securityToken: "tell-nobody")
+        try await withServer({ $0.accounts = [account] }) { server, client async throws in
+            var client = client
+            client.account = account
+            client.signing = .v1
+            let reply = try await client.send("GET") {
+                $0.headers["x-oss-security-token"] = nil
+                $0.headers["security-token"] = "tell-nobody"
+                // The signature is over the header fields that are sent.
+                $0.headers["Authorization"] = nil
+                let date = $0.headers["Date"] ?? ""
+                let text = SignatureV1.stringToSign($0, date: date)
+                let signature = try? SignatureV1.signature(ofStringToSign: text, secret: "sesame")
+                $0.headers["Authorization"] = "OSS STS.1:\(signature ?? "")"
+            }
+            #expect(reply.status == 200)
+            #expect(!"\(try #require(server.requests.first))".contains("tell-nobody"))
+        }
+    }
+
+    @Test(arguments: [
+        ("oss", "cn-hangzhou", nil), ("oss-cloudbox", "cb-1", nil), ("other", "elsewhere", "InvalidArgument"),
+    ])
+    func `A signature is for a product that there is`(product: String, region: String, code: String?) async throws {
+        try await withServer { _, client async throws in
+            var client = client
+            client.signing = .none
+            let reply = try await client.send("GET") { request in
+                let now = Timestamp(milliseconds: WallClock.milliseconds)
+                // A request that cannot be signed is refused: the test sees it.
+                try? SignatureV4(date: now, region: region, product: product).sign(
+                    &request, accessKeyID: OSSServer.Account.test.accessKeyID,
+                    secret: OSSServer.Account.test.accessKeySecret, securityToken: nil)
+            }
+            #expect(reply.errorCode == code)
+            #expect(reply.status == (code == nil ? 200 : 400))
         }
     }
 }
