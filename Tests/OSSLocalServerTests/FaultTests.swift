@@ -110,4 +110,39 @@ import Testing
             await #expect(throws: ConnectionClosed.self) { try await client.send("GET", key: "k") }
         }
     }
+
+    @Test func `Keys that look alike are two to a rule`() async throws {
+        try await withServer { server, client async throws in
+            server.faults.add(.init(.respond(status: 500, code: "InternalError"), key: "\u{E9}"))
+            #expect(try await client.send("PUT", key: "e\u{301}", body: [1]).status == 200)
+            #expect(try await client.send("PUT", key: "\u{E9}", body: [1]).status == 500)
+        }
+    }
+
+    @Test func `A rate of nothing and a time without end hold a request and hurt nobody`() async throws {
+        try await withServer { server, client async throws in
+            server.faults.add(
+                .init(.slow(bytesPerSecond: 0), key: "slow"), .init(.stall(.seconds(Int64.max)), key: "stalled"))
+            async let slow = client.send("PUT", key: "slow", body: [1])
+            async let stalled = client.send("PUT", key: "stalled", body: [1])
+            while server.faults.count(ofOperation: "PutObject") < 2 { try await Task.sleep(for: .milliseconds(2)) }
+            #expect(try await client.send("PUT", key: "k", body: [1]).status == 200)
+            await server.stop()
+            // They get no reply, or one in the last moment.
+            _ = try? await slow
+            _ = try? await stalled
+        }
+    }
+
+    @Test func `An object may come with a length that is not its own`() async throws {
+        try await withServer({ $0.allowsAnonymous = true }) { server, client async throws in
+            _ = try await client.send("PUT", key: "k", body: Array("0123456789".utf8))
+            server.faults.add(.init(.editReplyHeader("Content-Length", "4")))
+            #expect(try await client.send("GET", key: "k").body == Array("0123".utf8))
+            let connection = try TestConnection(port: server.port)
+            #expect(connection.send(Array("HEAD /bucket/k HTTP/1.1\r\nHost: a\r\n\r\n".utf8)))
+            #expect(try connection.reply(toHead: true).headers["Content-Length"] == "4")
+            #expect(throws: ConnectionClosed.self) { try connection.interim() }
+        }
+    }
 }

@@ -36,7 +36,7 @@ struct FaultPlan: Sendable {
             switch action {
             case .delay(let duration): self.delay += duration
             case .stall(let duration): self.stall += duration
-            case .slow(let rate): self.bytesPerSecond = min(rate, self.bytesPerSecond ?? rate)
+            case .slow(let rate): self.bytesPerSecond = min(max(1, rate), self.bytesPerSecond ?? Int.max)
             case .editReplyHeader, .replaceReplyBody, .editReplyBody: self.edits.append(action)
             case .respond(let status, let code, let message, let headers):
                 self.decide(.respond(Reply(Self.error(status, code, message, headers))))

@@ -38,8 +38,10 @@ extension OSSServer {
                 var actions: [Fault.Action.Kind] = []
                 for index in rules.indices {
                     let fault = rules[index].fault
+                    // By bytes: two keys that look alike are two keys.
                     guard fault.operation ?? operation == operation, fault.bucket ?? bucket == bucket,
-                        fault.key ?? key == key, fault.partNumber ?? partNumber == partNumber,
+                        fault.key.map({ key?.utf8.elementsEqual($0.utf8) ?? false }) ?? true,
+                        fault.partNumber ?? partNumber == partNumber,
                         fault.keyPrefix.map({ key?.utf8.starts(with: $0.utf8) ?? false }) ?? true
                     else { continue }
                     rules[index].count += 1

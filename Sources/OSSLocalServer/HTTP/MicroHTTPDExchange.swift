@@ -10,6 +10,8 @@ internal import SystemIO
 final class MicroHTTPDExchange {
     /// Whether the header fields have been there.
     private(set) var hasBegun = false
+    // A reply to it has no body, whatever its header fields tell.
+    private var isHead = false
     private let exchange: Exchange
     private let context: MicroHTTPDContext
     private let socket: Int32
@@ -27,6 +29,7 @@ final class MicroHTTPDExchange {
 
     func begin(_ connection: OpaquePointer, method: String, headers: HTTPFields) -> MHD_Result {
         self.hasBegun = true
+        self.isHead = method == "HEAD"
         return unsafe self.carryOut(self.exchange.begin(method: method, headers: headers), connection)
     }
 
@@ -96,15 +99,12 @@ final class MicroHTTPDExchange {
     private func sendAndClose(_ reply: Reply) {
         var text = "HTTP/1.1 \(reply.status) \(MicroHTTPDExchange.reason(reply.status))\r\n"
         var headers = reply.headers
-        var body: [UInt8] = []
-        if case .bytes(let bytes) = reply.body { body = bytes }
         if headers["Content-Length"] == nil, headers["Transfer-Encoding"] == nil {
-            headers["Content-Length"] = String(body.count)
+            headers["Content-Length"] = String(reply.body.count)
         }
         headers["Connection"] = "close"
         for field in headers.all { text += "\(field.name): \(field.value)\r\n" }
-        let bytes = Array((text + "\r\n").utf8) + body
-        guard self.send(bytes) else { return }
+        guard self.send(Array((text + "\r\n").utf8)), self.isHead || self.send(reply.body) else { return }
         _ = shutdown(self.socket, Int32(SHUT_WR))
         let clock = ContinuousClock()
         let end = clock.now.advanced(by: Self.lingerTime)
@@ -113,6 +113,24 @@ final class MicroHTTPDExchange {
             // SAFETY: the buffer is ours and its length is passed.
             let count = unsafe recv(self.socket, &buffer, buffer.count, Int32(MSG_DONTWAIT))
             if count == 0 || count < 0 && errno != EINTR && errno != EAGAIN { return }
+        }
+    }
+
+    private func send(_ body: Reply.Body) -> Bool {
+        switch body {
+        case .none: return true
+        case .bytes(let bytes): return self.send(bytes)
+        case .object(let object, let range):
+            var isSent = true
+            do throws(ServiceError) {
+                try ObjectReader.read(object, range: range) { piece throws(ServiceError) in
+                    isSent = isSent && self.send(piece.indices.map { piece[$0] })
+                }
+            } catch {
+                // The head is on its way: only the end of the connection can tell.
+                return false
+            }
+            return isSent
         }
     }
 

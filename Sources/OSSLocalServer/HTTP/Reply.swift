@@ -13,6 +13,15 @@ struct Reply: Sendable {
         case bytes([UInt8])
         /// A region of an object; HEAD tells its length only.
         case object(StoredObject, range: Range<Int64>)
+
+        /// How many bytes it has.
+        var count: Int {
+            switch self {
+            case .none: 0
+            case .bytes(let bytes): bytes.count
+            case .object(_, let range): range.count
+            }
+        }
     }
 
     /// The HTTP status.

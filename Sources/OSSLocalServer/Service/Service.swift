@@ -56,8 +56,14 @@ final class Service: Sendable {
 }
 
 extension Duration {
-    /// Whole milliseconds.
-    var milliseconds: Int64 { self.components.seconds * 1000 + self.components.attoseconds / 1_000_000_000_000_000 }
+    /// Whole milliseconds, at most so many as half of what the type holds: sums of two do not overflow.
+    var milliseconds: Int64 {
+        let limit = Int64.max / 2
+        let (seconds, attoseconds) = self.components
+        let (whole, isTooLong) = seconds.multipliedReportingOverflow(by: 1000)
+        guard !isTooLong else { return seconds < 0 ? -limit : limit }
+        return max(-limit, min(limit, whole)) + attoseconds / 1_000_000_000_000_000
+    }
 }
 
 extension Timestamp {
