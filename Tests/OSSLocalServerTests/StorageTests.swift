@@ -143,4 +143,124 @@ import Testing
             }
         }
     }
+
+    @Test func `A callback cannot smuggle header fields to the application`() async throws {
+        try await withServer { _, client async throws in
+            for host in ["a\r\nx-evil: 1", "a b", "\u{0}", "\u{E9}"] {
+                let json =
+                    "{\"callbackUrl\": \"127.0.0.1:9\", \"callbackBody\": \"a\", \"callbackHost\": \(quoted(host))}"
+                let reply = try await client.send(
+                    "PUT", key: "k", headers: ["x-oss-callback": Base64.encode(Array(json.utf8))], body: [1])
+                #expect(reply.errorCode == "InvalidArgument", "\(host)")
+            }
+        }
+    }
+
+    @Test func `A document that nests without end is refused, and the server goes on`() async throws {
+        let process = try ServerProcess([])
+        let client = TestClient(port: process.port)
+        do {
+            for depth in [100, 500, 510, 600, 2000] {
+                let json = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+                let objects =
+                    String(repeating: "{\"a\":", count: depth / 3) + "1" + String(repeating: "}", count: depth / 3)
+                for text in [json, objects, "{\"callbackUrl\":\(json)}"] {
+                    let reply = try await client.send(
+                        "PUT", key: "k", headers: ["x-oss-callback": Base64.encode(Array(text.utf8))], body: [1])
+                    #expect(reply.errorCode == "InvalidArgument")
+                }
+            }
+        } catch {
+            process.kill()
+            process.wait()
+            throw error
+        }
+        #expect(process.stopsCleanly())
+    }
+
+    @Test func `Of many that append at one place one wins, and the others leave nothing`() async throws {
+        try await withServer({ $0.isDurable = true }) { server, client async throws in
+            for round in 0..<4 {
+                let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+                    for number in 0..<8 {
+                        group.addTask {
+                            try await client.send(
+                                "POST", key: "log", query: [QueryItem("append"), QueryItem("position", String(round))],
+                                body: [UInt8(number)]
+                            ).status
+                        }
+                    }
+                    return try await group.reduce(into: [Int]()) { $0.append($1) }
+                }
+                #expect(statuses.sorted() == [200] + Array(repeating: 409, count: 7))
+            }
+            #expect(server.objectInfo(bucket: "bucket", key: "log")?.size == 4)
+            let folders = try Directory.names(in: server.directory + "/buckets/bucket/data")
+            #expect(folders.count == 1)
+            let files = try Directory.names(
+                in: server.directory + "/buckets/bucket/data/\(try #require(folders.first))")
+            #expect(files.count == 4)
+        }
+    }
+
+    @Test func `An object that is replaced while it is appended to leaves no files`() async throws {
+        try await withServer({ $0.isDurable = true }) { server, client async throws in
+            let query = [QueryItem("append"), QueryItem("position", "0")]
+            for _ in 0..<20 {
+                _ = try await client.send("DELETE", key: "k")
+                #expect(try await client.send("POST", key: "k", query: query, body: []).status == 200)
+                await withTaskGroup(of: Void.self) { group in
+                    for _ in 0..<3 {
+                        // Who comes too late is refused: what counts is what is left.
+                        group.addTask { _ = try? await client.send("POST", key: "k", query: query, body: []) }
+                    }
+                    group.addTask { _ = try? await client.send("DELETE", key: "k") }
+                }
+            }
+            _ = try await client.send("DELETE", key: "k")
+            #expect(try Directory.names(in: server.directory + "/buckets/bucket/data").isEmpty)
+        }
+    }
+
+    @Test func `Buckets that come and go under a load leave a folder that opens again`() async throws {
+        let folder = try Directory.createTemporary(named: "storage-tests")
+        defer { removeFolder(folder) }
+        func configure(_ configuration: inout OSSServer.Configuration) { configuration.directory = folder + "/data" }
+        try await withServer(configure) { server, client async throws in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for worker in 0..<6 {
+                    group.addTask {
+                        for round in 0..<40 {
+                            switch worker {
+                            case 0: _ = try await client.send("PUT", bucket: "comes", body: [])
+                            case 1: _ = try await client.send("DELETE", bucket: "comes")
+                            case 2: _ = try await client.send("PUT", bucket: "comes", body: [])
+                            default:
+                                let reply = try await client.send(
+                                    "POST", bucket: "comes", key: "k", query: [QueryItem("uploads")], body: [])
+                                #expect(reply.status == 200 || reply.errorCode == "NoSuchBucket", "\(round)")
+                                guard let id = try reply.document.string("UploadId") else { continue }
+                                _ = try await client.send(
+                                    "DELETE", bucket: "comes", key: "k", query: [QueryItem("uploadId", id)])
+                            }
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try Directory.names(in: folder + "/data").sorted() == ["buckets", "format", "lock"])
+        }
+        try await withServer(configure) { server, client async throws in
+            #expect(try await client.send("PUT", key: "k", body: [1]).status == 200)
+        }
+    }
+}
+
+/// A text as JSON writes it.
+private func quoted(_ text: String) -> String {
+    "\""
+        + text.unicodeScalars.map {
+            "\\u" + String(repeating: "0", count: 4 - String($0.value, radix: 16).count) + String($0.value, radix: 16)
+        }
+        .joined() + "\""
 }

@@ -64,8 +64,13 @@ struct Callback: Sendable {
         guard let bodyType = type.isEmpty ? .form : BodyType(rawValue: type) else {
             throw Self.invalid("The callbackBodyType field is invalid.", text)
         }
+        let host = members["callbackHost"]?.text ?? ""
+        // It becomes a header field.
+        guard host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+            throw Self.invalid("The callbackHost field is invalid.", text)
+        }
         self.urls = urls
-        self.host = members["callbackHost"]?.text.flatMap { $0.isEmpty ? nil : $0 }
+        self.host = host.isEmpty ? nil : host
         self.template = template
         self.bodyType = bodyType
         self.variables = try Self.variables(request)

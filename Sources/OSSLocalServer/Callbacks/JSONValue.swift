@@ -12,11 +12,36 @@ enum JSONValue: Sendable, Equatable {
     case list([JSONValue])
     case object([String: JSONValue])
 
-    /// Reads a document; nil where it is none.
+    /// Deepest nesting taken.
+    ///
+    /// *Source:* own choice; the decoder takes its stack from the connection's thread. *Applies to:* lists and objects.
+    private static let maximumDepth = 64
+
+    /// Reads a document; nil where it is none, or nests deeper than 64 lists and objects.
     init?(_ bytes: [UInt8]) {
+        guard Self.depth(of: bytes) <= Self.maximumDepth else { return nil }
         // What is wrong with it is told by the callers in their own words.
         guard let value = try? JSONDecoder().decode(Self.self, from: Data(bytes)) else { return nil }
         self = value
+    }
+
+    /// How deep lists and objects nest; of bytes that are no document, no less than a reader would go.
+    private static func depth(of bytes: [UInt8]) -> Int {
+        var depth = 0, deepest = 0, isInText = false, isEscaped = false
+        for byte in bytes {
+            switch byte {
+            case _ where isEscaped: isEscaped = false
+            case UInt8(ascii: "\\") where isInText: isEscaped = true
+            case UInt8(ascii: "\""): isInText.toggle()
+            case _ where isInText: break
+            case UInt8(ascii: "["), UInt8(ascii: "{"):
+                depth += 1
+                deepest = max(deepest, depth)
+            case UInt8(ascii: "]"), UInt8(ascii: "}"): depth -= 1
+            default: break
+            }
+        }
+        return deepest
     }
 
     /// The text as a JSON document writes it, in quotes.

@@ -18,19 +18,22 @@ extension Store {
         let bucket = Bucket(
             name: name, path: self.path + "/buckets/" + name, created: now, acl: acl, storageClass: storageClass)
         let new = self.path + "/new-" + Identifier.random()
+        // Once it has its place there is nothing left of that name. What cannot be removed goes at the next start.
+        defer { try? DataFolder.removeTree(new) }
         try ServiceError.wrapping { () throws(SystemError) in
             for folder in ["objects", "data", "temporary"] { try Directory.create(new + "/" + folder) }
             try bucket.document.write(temporary: new + "/bucket", isDurable: self.isDurable)
         }
-        return try self.locked { state throws(ServiceError) in
+        // Before it has its place: a bucket's folder without a document would keep the store from opening again.
+        try self.synchronize(new)
+        let isNew = try self.locked { state throws(ServiceError) in
             guard state.buckets[name] == nil else { return false }
-            try ServiceError.wrapping { () throws(SystemError) in
-                try Directory.rename(new, to: bucket.path)
-                if self.isDurable { try Directory.synchronize(self.path + "/buckets") }
-            }
+            try ServiceError.wrapping { () throws(SystemError) in try Directory.rename(new, to: bucket.path) }
             state.buckets[name] = bucket
             return true
         }
+        try self.synchronize(self.path + "/buckets")
+        return isNew
     }
 
     /// Removes an empty bucket.
@@ -45,13 +48,11 @@ extension Store {
                     "The bucket has objects or open uploads. Please delete them first.",
                     details: [("BucketName", name)])
             }
-            try ServiceError.wrapping { () throws(SystemError) in
-                try Directory.rename(bucket.path, to: removed)
-                if self.isDurable { try Directory.synchronize(self.path + "/buckets") }
-            }
+            try ServiceError.wrapping { () throws(SystemError) in try Directory.rename(bucket.path, to: removed) }
             state.buckets[name] = nil
             state.objects[name] = nil
         }
+        try self.synchronize(self.path + "/buckets")
         // What is left is removed at the next start.
         try? DataFolder.removeTree(removed)
     }
@@ -71,9 +72,9 @@ extension Store {
                 let new = bucket.temporaryPath + "/" + Identifier.random()
                 try bucket.document.write(temporary: new, isDurable: self.isDurable)
                 try Directory.rename(new, to: bucket.path + "/bucket")
-                if self.isDurable { try Directory.synchronize(bucket.path) }
             }
             state.buckets[name] = bucket
+            try self.synchronize(bucket.path)
         }
     }
 

@@ -21,9 +21,7 @@ extension Store {
                 bucket: name, key: key, file: file, headers: headers, forbidsOverwrite: forbidsOverwrite, now: now)
         }
         let bucket = try self.bucket(name)
-        let folder = DataFolder(name: Identifier.random(), in: bucket.dataPath)
-        try ServiceError.wrapping { () throws(SystemError) in try Directory.create(folder.path) }
-        folder.removeWhenUnused()
+        let folder = try self.makeFolder(named: Identifier.random(), in: bucket)
         for part in source.parts {
             try self.copyFile(source.folder.path(of: part.fileName), to: folder.path(of: part.fileName))
         }
@@ -33,15 +31,9 @@ extension Store {
             key: key, kind: source.kind, eTag: source.eTag, modified: now, headers: headers, folder: folder,
             parts: source.parts, md5: source.md5
         )
-        folder.keep()
-        do throws(ServiceError) {
-            _ = try self.publish(object, in: bucket) { current throws(ServiceError) in
-                if forbidsOverwrite, current != nil { throw ServiceError.fileAlreadyExists() }
-                return true
-            }
-        } catch {
-            folder.removeWhenUnused()
-            throw error
+        _ = try self.publish(object, in: bucket) { current throws(ServiceError) in
+            if forbidsOverwrite, current != nil { throw ServiceError.fileAlreadyExists() }
+            return true
         }
         return object
     }
@@ -129,17 +121,19 @@ extension Store {
         let object = StoredObject(
             key: key, kind: .appendable, eTag: eTag, modified: now, headers: old?.headers ?? headers,
             folder: file.folder, parts: parts)
-        file.folder.keep()
+        var isInPlace = false
         do throws(ServiceError) {
             _ = try self.publish(object, in: bucket) { current throws(ServiceError) in
                 try check(current)
                 guard current.map({ $0.folder === object.folder }) ?? (old == nil) else {
                     throw ServiceError.positionNotEqualToLength(current?.size ?? 0)
                 }
+                isInPlace = true
                 return true
             }
         } catch {
-            if old == nil { file.folder.removeWhenUnused() }
+            // What cannot be removed now is found unreferenced, and removed, at the next start.
+            if !isInPlace { try? Directory.removeFile(file.folder.path(of: part.fileName)) }
             throw error
         }
         return object

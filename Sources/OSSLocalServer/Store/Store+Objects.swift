@@ -30,11 +30,21 @@ extension Store {
     /// Begins to receive an object that comes in one piece.
     func receiveObject(bucket name: String) throws(ServiceError) -> IncomingFile {
         let bucket = try self.bucket(name)
-        let folder = DataFolder(name: Identifier.random(), in: bucket.dataPath)
-        try ServiceError.wrapping { () throws(SystemError) in try Directory.create(folder.path) }
-        // Unless the object is stored, nothing of the folder stays.
+        return try IncomingFile(
+            folder: try self.makeFolder(named: Identifier.random(), in: bucket), name: "incoming",
+            isDurable: self.isDurable, room: self.room())
+    }
+
+    /// Makes a data folder that goes again with the last one who uses it, unless an object or an upload keeps it.
+    func makeFolder(named name: String, in bucket: Bucket) throws(ServiceError) -> DataFolder {
+        let folder = DataFolder(name: name, in: bucket.dataPath)
+        // Under the lock: a bucket that is being removed must not come back as a folder without a document.
+        try self.locked { state throws(ServiceError) in
+            guard state.buckets[bucket.name] != nil else { throw ServiceError.noSuchBucket(bucket.name) }
+            try ServiceError.wrapping { () throws(SystemError) in try Directory.create(folder.path) }
+        }
         folder.removeWhenUnused()
-        return try IncomingFile(folder: folder, name: "incoming", isDurable: self.isDurable, room: self.room())
+        return folder
     }
 
     /// Begins to receive a part.
@@ -62,20 +72,14 @@ extension Store {
             key: key, kind: .normal, eTag: part.eTag, modified: now, headers: headers, folder: file.folder,
             parts: [part]
         )
-        file.folder.keep()
-        do throws(ServiceError) {
-            _ = try self.publish(object, in: bucket) { current throws(ServiceError) in
-                if forbidsOverwrite, current != nil { throw ServiceError.fileAlreadyExists(ec: "0026-00000002") }
-                return true
-            }
-        } catch {
-            file.folder.removeWhenUnused()
-            throw error
+        _ = try self.publish(object, in: bucket) { current throws(ServiceError) in
+            if forbidsOverwrite, current != nil { throw ServiceError.fileAlreadyExists(ec: "0026-00000002") }
+            return true
         }
         return object
     }
 
-    /// Gives an object its place under its key, by one rename.
+    /// Gives an object its place under its key, by one rename, and from then on keeps its folder.
     ///
     /// - Parameters:
     ///   - end: the upload that the object comes of.
@@ -91,9 +95,7 @@ extension Store {
         do throws(DigestError) { name = try object.key.documentName() } catch {
             throw ServiceError.internalError(error)
         }
-        try ServiceError.wrapping { () throws(SystemError) in
-            try object.document.write(temporary: temporary, isDurable: self.isDurable)
-        }
+        try self.write(object.document, temporary: temporary, of: bucket)
         var replaced: StoredObject?
         var isDone = false
         do throws(ServiceError) {
@@ -111,6 +113,7 @@ extension Store {
                 try ServiceError.wrapping { () throws(SystemError) in
                     try Directory.rename(temporary, to: bucket.objectsPath + "/" + name)
                 }
+                object.folder.keep()
                 state.objects[bucket.name, default: [:]][object.key] = object
                 if let end {
                     state.uploads[end.id] = nil
@@ -132,6 +135,18 @@ extension Store {
         // A changed object keeps its files.
         if let replaced, replaced.folder !== object.folder { replaced.folder.removeWhenUnused() }
         return true
+    }
+
+    /// Writes a document that belongs to a bucket, to a file of its own.
+    ///
+    /// - Throws: `NoSuchBucket` where the bucket has gone meanwhile, with the folder that the file was to be in.
+    func write(
+        _ document: StoreDocument, temporary path: String, of bucket: Bucket
+    ) throws(ServiceError) {
+        do throws(SystemError) { try document.write(temporary: path, isDurable: self.isDurable) } catch {
+            if error.isMissingFile { throw ServiceError.noSuchBucket(bucket.name) }
+            throw ServiceError.internalError(error)
+        }
     }
 
     /// Removes an object; none being there is no error.

@@ -10,25 +10,29 @@ extension Store {
         bucket name: String, key: ObjectKey, headers: HTTPFields, isSequential: Bool, now: Timestamp
     ) throws(ServiceError) -> StoredUpload {
         let bucket = try self.bucket(name)
-        let folder = DataFolder(name: Identifier.upload(at: now), in: bucket.dataPath)
+        let folder = try self.makeFolder(named: Identifier.upload(at: now), in: bucket)
         let upload = StoredUpload(
             id: folder.name, bucket: name, key: key, initiated: now, headers: headers, isSequential: isSequential,
             folder: folder
         )
-        try ServiceError.wrapping { () throws(SystemError) in
-            try Directory.create(folder.path)
-            let new = folder.path(of: "upload.new")
-            try upload.document.write(temporary: new, isDurable: self.isDurable)
-            try Directory.rename(new, to: folder.path(of: StoredUpload.documentName))
-        }
-        try self.synchronize(folder.path)
+        let new = folder.path(of: "upload.new")
+        try self.write(upload.document, temporary: new, of: bucket)
         try self.synchronize(bucket.dataPath)
-        return try self.locked { state throws(ServiceError) in
+        try self.locked { state throws(ServiceError) in
+            // The bucket may have gone and come back meanwhile: then the folder is not there.
             guard state.buckets[name] != nil else { throw ServiceError.noSuchBucket(name) }
+            do throws(SystemError) {
+                try Directory.rename(new, to: folder.path(of: StoredUpload.documentName))
+            } catch {
+                if error.isMissingFile { throw ServiceError.noSuchBucket(name) }
+                throw ServiceError.internalError(error)
+            }
+            folder.keep()
             state.uploads[upload.id] = upload
             state.parts[upload.id] = PartTable()
-            return upload
         }
+        try self.synchronize(folder.path)
+        return upload
     }
 
     /// The parts of an open upload as they are now.
