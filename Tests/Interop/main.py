@@ -6,6 +6,7 @@
 import sys
 
 import callbacks
+import forms
 import our_client
 import resume
 import sdk_oss2
@@ -30,6 +31,8 @@ def main():
         run(sdk_oss2.refusals, version)
         run(sdk_oss2.virtual_host, version)
         for section in (signing.headers_v2, signing.query_v2, signing.headers_oss2):
+            run(section, version)
+        for section in (forms.by_requests, forms.refusals, forms.by_curl):
             run(section, version)
         run(our_client.uploads, version)
         for sdk in ("v2", "oss2"):

@@ -36,8 +36,8 @@ struct CallbackPost {
     /// Posts to one URL after the other until one takes it.
     ///
     /// - Returns: the application's reply, a JSON document.
-    func send(_ object: StoredObject, isMultipart: Bool) throws(Failure) -> [UInt8] {
-        let body = Array(self.callback.body(self.values(object, isMultipart: isMultipart)).utf8)
+    func send(_ object: StoredObject, operation: String) throws(Failure) -> [UInt8] {
+        let body = Array(self.callback.body(self.values(object, operation: operation)).utf8)
         var failure = Failure(message: "")
         for url in self.callback.urls {
             do throws(Failure) { return try self.post(body, to: url) } catch { failure = error }
@@ -45,12 +45,12 @@ struct CallbackPost {
         throw failure
     }
 
-    private func values(_ object: StoredObject, isMultipart: Bool) -> [String: CallbackValue] {
+    private func values(_ object: StoredObject, operation: String) -> [String: CallbackValue] {
         var values: [String: CallbackValue] = [
             "bucket": .text(self.request.bucket), "object": .text(object.key.text), "etag": .text(object.eTag),
             "size": .number(object.size), "mimeType": .text(ObjectHeaders.reply(object)["Content-Type"] ?? ""),
             "crc64": .text(String(object.crc64)), "reqId": .text(self.request.id),
-            "operation": .text(isMultipart ? "CompleteMultipartUpload" : "PutObject"),
+            "operation": .text(operation),
         ]
         if let md5 = ObjectHeaders.reply(object)["Content-MD5"] { values["contentMd5"] = .text(md5) }
         return values
@@ -144,14 +144,16 @@ struct CallbackPost {
 extension CallbackPost {
     /// Posts the callback, where there is one, and makes the reply of what comes of it.
     ///
-    /// - Parameter reply: the reply without a callback.
+    /// - Parameters:
+    ///   - operation: the name of what has stored the object.
+    ///   - reply: the reply without a callback.
     static func reply(
-        _ callback: Callback?, _ request: Request, _ object: StoredObject, isMultipart: Bool, otherwise reply: Reply
+        _ callback: Callback?, _ request: Request, _ object: StoredObject, operation: String, otherwise reply: Reply
     ) -> Reply {
         guard let callback else { return reply }
         var result: Reply
         do throws(Failure) {
-            let body = try CallbackPost(callback, request).send(object, isMultipart: isMultipart)
+            let body = try CallbackPost(callback, request).send(object, operation: operation)
             result = Reply(headers: reply.headers, body: .bytes(body))
             result.headers["Content-Type"] = "application/json"
         } catch {

@@ -63,8 +63,8 @@ struct FaultPlan: Sendable {
             case .editReplyHeader(let name, let value): reply.headers[name] = value
             case .replaceReplyBody(let body): reply.body = .bytes(body)
             case .editReplyBody(let target, let replacement):
-                guard case .bytes(let bytes) = reply.body else { continue }
-                reply.body = .bytes(Self.replace(Array(target.utf8), with: Array(replacement.utf8), in: bytes))
+                guard case .bytes(let bytes) = reply.body, !target.isEmpty else { continue }
+                reply.body = .bytes(bytes.replacing(Array(target.utf8), with: Array(replacement.utf8)))
             default: break
             }
         }
@@ -78,20 +78,5 @@ struct FaultPlan: Sendable {
         var error = ServiceError(status, code, message)
         for header in headers { error.headers.append(name: header.name, value: header.value) }
         return error
-    }
-
-    private static func replace(_ target: [UInt8], with replacement: [UInt8], in bytes: [UInt8]) -> [UInt8] {
-        guard !target.isEmpty else { return bytes }
-        var result: [UInt8] = []
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            if rest.starts(with: target) {
-                result += replacement
-                rest = rest.dropFirst(target.count)
-            } else {
-                result.append(rest.removeFirst())
-            }
-        }
-        return result
     }
 }

@@ -21,6 +21,7 @@ final class Exchange {
         case discard
         case document([UInt8], limit: Int)
         case file(IncomingFile)
+        case form(PostForm)
     }
 
     private let service: Service
@@ -151,8 +152,10 @@ final class Exchange {
 
     private func prepare(_ request: Request, _ operation: (any OperationHandler.Type)?) throws(ServiceError) {
         try request.target.check()
-        try self.service.authenticator.authenticate(request) { () throws(ServiceError) in
-            try self.service.isPublic(request, operation?.access ?? .owner)
+        if operation?.isSignedInBody != true {
+            try self.service.authenticator.authenticate(request) { () throws(ServiceError) in
+                try self.service.isPublic(request, operation?.access ?? .owner)
+            }
         }
         try self.service.expireUploads()
         guard let operation else {
@@ -173,6 +176,7 @@ final class Exchange {
         case .discard: self.sink = .discard
         case .document(let limit): self.sink = .document([], limit: limit)
         case .file(let file): self.sink = .file(file)
+        case .form(let form): self.sink = .form(form)
         }
         self.handler = handler
     }
@@ -194,6 +198,9 @@ final class Exchange {
             case .file(let file):
                 guard self.bytesReceived <= Limits.maximumPartSize else { throw ServiceError.entityTooLarge }
                 try file.write(bytes)
+            case .form(let form):
+                defer { self.record?.key = form.order?.request.target.key }
+                try form.receive(bytes)
             }
         } catch {
             self.failure = error
@@ -222,6 +229,10 @@ final class Exchange {
                     details: [("ServerCRC64", String(summary.crc64)), ("ClientCRC64", text)])
             }
             return try handler.respond(to: .file(file))
+        case .form(let form):
+            let digest = try form.finish()
+            if let wanted, let digest { try Self.check(wanted, digest) }
+            return try handler.respond(to: .form(form))
         }
     }
 

@@ -50,6 +50,13 @@ struct Request: Sendable {
     /// The bucket.
     var bucket: String { self.target.bucket ?? "" }
 
+    /// Where the object is found that the request names.
+    var location: String {
+        let key = PercentEncoding.encode(self.target.key ?? "", keepingSlash: true)
+        let host = self.target.host
+        return self.target.isVirtualHost ? "http://\(host)/\(key)" : "http://\(host)/\(self.bucket)/\(key)"
+    }
+
     /// The value of a header or, where there is none, of a query parameter.
     ///
     /// - Throws: `ServiceError` where both are there.

@@ -52,21 +52,14 @@ struct CompleteMultipartUpload: OperationHandler {
         var writer = XMLWriter()
         writer.element("CompleteMultipartUploadResult") { writer in
             self.encoding.write(to: &writer)
-            writer.element("Location", self.location)
+            writer.element("Location", self.request.location)
             writer.element("Bucket", self.upload.bucket)
             writer.element("Key", self.encoding(self.upload.key.text))
             writer.element("ETag", "\"\(object.eTag)\"")
         }
         let headers = ObjectHeaders.stored(eTag: object.eTag, crc64: object.crc64, given: object.headers)
         return CallbackPost.reply(
-            self.callback, self.request, object, isMultipart: true, otherwise: .document(writer, headers: headers))
-    }
-
-    private var location: String {
-        let key = PercentEncoding.encode(self.upload.key.text, keepingSlash: true)
-        let host = self.request.target.host
-        return self.request.target.isVirtualHost
-            ? "http://\(host)/\(key)" : "http://\(host)/\(self.upload.bucket)/\(key)"
+            self.callback, self.request, object, operation: Self.name, otherwise: .document(writer, headers: headers))
     }
 
     /// The parts that the body names; nil where all are meant.

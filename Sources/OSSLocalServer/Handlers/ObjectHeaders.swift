@@ -27,6 +27,12 @@ enum ObjectHeaders {
     /// *Source:* OSS document Object tagging. *Applies to:* `x-oss-tagging`.
     private static let maximumTags = 10
 
+    /// Whether the object keeps a field of that name.
+    static func isGiven(_ name: String) -> Bool {
+        name.loweredASCII.hasPrefix(self.metaPrefix)
+            || (self.standard + self.service).contains { $0.equalsIgnoringASCIICase(name) }
+    }
+
     /// The fields of a request that the object keeps.
     static func given(_ request: Request) throws(ServiceError) -> HTTPFields {
         var kept: HTTPFields = [:]

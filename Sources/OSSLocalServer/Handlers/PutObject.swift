@@ -37,7 +37,7 @@ struct PutObject: OperationHandler {
             bucket: self.request.bucket, key: try self.request.key(), file: file, headers: self.headers,
             forbidsOverwrite: self.request.forbidsOverwrite, now: self.service.now())
         return CallbackPost.reply(
-            self.callback, self.request, object, isMultipart: false,
+            self.callback, self.request, object, operation: Self.name,
             otherwise: Reply(
                 headers: ObjectHeaders.stored(
                     eTag: object.eTag, crc64: object.crc64, given: object.headers)))

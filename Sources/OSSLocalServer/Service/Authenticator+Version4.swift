@@ -49,6 +49,18 @@ extension Authenticator {
         _ request: Request, _ authorization: V4Authorization, _ date: Timestamp
     ) throws(ServiceError) -> OSSServer.Account {
         let account = try self.account(authorization.accessKeyID)
+        let signer = try self.signer(authorization, date)
+        let canonical = signer.canonicalRequest(request.signable)
+        let toSign: String
+        do throws(DigestError) { toSign = try signer.stringToSign(canonicalRequest: canonical) } catch {
+            throw ServiceError.internalError(error)
+        }
+        try self.check(authorization, signer, account, stringToSign: toSign, canonicalRequest: canonical)
+        return account
+    }
+
+    /// The signer of what an authorization says; its region and product have to be ones that there are.
+    func signer(_ authorization: V4Authorization, _ date: Timestamp) throws(ServiceError) -> SignatureV4 {
         switch authorization.product {
         case "oss" where authorization.region == self.region: break
         case "oss": throw ServiceError.invalidArgument("Invalid signing region in Authorization header.")
@@ -56,23 +68,28 @@ extension Authenticator {
         case "oss-cloudbox": break
         default: throw ServiceError.invalidArgument("Invalid signing product in Authorization header.")
         }
-        let signer = SignatureV4(
+        return SignatureV4(
             date: date, region: authorization.region, product: authorization.product,
             additionalHeaders: authorization.additionalHeaders
         )
-        let canonical = signer.canonicalRequest(request.signable)
-        let toSign: String, expected: String
+    }
+
+    /// Refuses a signature that is not the one of a text.
+    func check(
+        _ authorization: V4Authorization, _ signer: SignatureV4, _ account: OSSServer.Account, stringToSign: String,
+        canonicalRequest: String?
+    ) throws(ServiceError) {
+        let expected: String
         do throws(DigestError) {
-            toSign = try signer.stringToSign(canonicalRequest: canonical)
-            expected = try signer.signature(ofStringToSign: toSign, secret: account.accessKeySecret)
+            expected = try signer.signature(ofStringToSign: stringToSign, secret: account.accessKeySecret)
         } catch {
             throw ServiceError.internalError(error)
         }
         guard equalInConstantTime(Array(expected.utf8), Array(authorization.signature.utf8)) else {
             throw Self.mismatch(
-                authorization.accessKeyID, authorization.signature, stringToSign: toSign, canonicalRequest: canonical)
+                authorization.accessKeyID, authorization.signature, stringToSign: stringToSign,
+                canonicalRequest: canonicalRequest)
         }
-        return account
     }
 }
 
@@ -110,7 +127,8 @@ struct V4Authorization: Sendable {
             additionalHeaders: query.value(of: "x-oss-additional-headers"))
     }
 
-    private init(credential: String?, signature: String?, additionalHeaders: String?) throws(ServiceError) {
+    /// Reads what a header, a query or a form tells one by one.
+    init(credential: String?, signature: String?, additionalHeaders: String?) throws(ServiceError) {
         // The access key ID may hold slashes in theory; the other four fields cannot.
         let scope = (credential ?? "").split(separator: "/", omittingEmptySubsequences: false)
         guard scope.count >= 5, scope[scope.count - 1] == "aliyun_v4_request", let signature else {

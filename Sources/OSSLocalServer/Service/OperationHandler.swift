@@ -11,6 +11,8 @@ enum BodyPlan {
     case document(limit: Int)
     /// It goes into a file.
     case file(IncomingFile)
+    /// It is a form.
+    case form(PostForm)
 }
 
 /// The body as it was received.
@@ -21,6 +23,8 @@ enum ReceivedBody {
     case document([UInt8])
     /// A file that is not kept yet.
     case file(IncomingFile)
+    /// A form whose file is not kept yet.
+    case form(PostForm)
 }
 
 /// What an operation does, as access control lists see it.
@@ -46,7 +50,10 @@ protocol OperationHandler {
     /// Who may ask for it.
     static var access: Access { get }
 
-    /// Takes a request that is authenticated.
+    /// Whether the body tells who sends the request, and nothing else does; then the handler finds out.
+    static var isSignedInBody: Bool { get }
+
+    /// Takes a request that is authenticated, unless its body is to tell who sends it.
     init(_ request: Request, _ service: Service) throws(ServiceError)
 
     /// What becomes of the body.
@@ -58,6 +65,7 @@ protocol OperationHandler {
 
 extension OperationHandler {
     static var access: Access { .owner }
+    static var isSignedInBody: Bool { false }
 
     func planBody() throws(ServiceError) -> BodyPlan { .discard }
 }

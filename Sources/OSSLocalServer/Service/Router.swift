@@ -26,6 +26,7 @@ enum Router {
         case ("PUT", "acl"): PutBucketACL.self
         case ("PUT", nil): PutBucket.self
         case ("POST", "delete"): DeleteMultipleObjects.self
+        case ("POST", nil): PostObject.self
         case ("DELETE", nil): DeleteBucket.self
         default: nil
         }
