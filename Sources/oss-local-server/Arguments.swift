@@ -37,6 +37,7 @@ struct Arguments: Sendable {
           --security-token TOKEN    token that requests have to carry (none)
           --account ID:SECRET[:TOKEN]  a further account; may be repeated
           --region REGION           region that signatures have to name (cn-hangzhou)
+          --service-host NAME       further name that is the server's own and no bucket's; may be repeated
           --faults FILE             rules by which the server misbehaves, see below
           --capacity BYTES          most bytes that may be stored (as many as the disk holds)
           --upload-lifetime SECONDS uploads not completed by then end by themselves (never)
@@ -96,6 +97,7 @@ struct Arguments: Sendable {
         value("access-key-secret") { $0.configuration.accounts[0].accessKeySecret = $1 }
         value("security-token") { $0.configuration.accounts[0].securityToken = $1 }
         value("region") { $0.configuration.region = $1 }
+        value("service-host") { $0.configuration.serviceHosts.append($1) }
         value("account") { arguments, text throws(UsageError) in
             let fields = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
             guard fields.count >= 2, fields.allSatisfy({ !$0.isEmpty }) else {

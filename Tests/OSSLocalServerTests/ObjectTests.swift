@@ -23,6 +23,13 @@ import Testing
         }
     }
 
+    @Test func `A plus in a path is a plus`() async throws {
+        try await withServer { server, client async throws in
+            #expect(try await client.send("PUT", key: "a+b", body: [1], target: "/bucket/a+b").status == 200)
+            #expect(server.keys(bucket: "bucket") == ["a+b"])
+        }
+    }
+
     @Test func `Keys that look alike are two objects`() async throws {
         try await withServer { server, client async throws in
             for key in ["\u{E9}", "e\u{301}"] { _ = try await client.send("PUT", key: key, body: Array(key.utf8)) }

@@ -17,6 +17,20 @@ import Testing
         #expect(try ServerProcess.run(arguments) == status)
     }
 
+    @Test func `The lines of the README serve a program`() async throws {
+        var configuration = OSSServer.Configuration()
+        configuration.buckets = ["media"]
+        let server = try await OSSServer.start(configuration)
+        let endpoint = server.endpoint, account = OSSServer.Account.test
+        var client = TestClient(server)
+        client.account = account
+        #expect(endpoint == "http://127.0.0.1:\(server.port)")
+        #expect(try await client.send("PUT", bucket: "media", key: "k", body: [1]).status == 200)
+        #expect(server.keys(bucket: "media") == ["k"])
+        #expect(server.counters == ["PutObject": 1])
+        await server.stop()
+    }
+
     @Test func `The options do what they say`() async throws {
         let folder = try Directory.createTemporary(named: "program-tests")
         defer { removeFolder(folder) }
@@ -24,7 +38,7 @@ import Testing
         try PosixFile(path: folder + "/faults.json", [.write, .create]).write(Array(rules.utf8))
         let process = try ServerProcess([
             "--faults", folder + "/faults.json", "--request-log", folder + "/requests", "--account", "a:b:c:d",
-            "--capacity", "10", "--clock-offset", "3600", "--region", "here",
+            "--capacity", "10", "--clock-offset", "3600", "--region", "here", "--service-host", "oss.test.example",
         ])
         do {
             var client = TestClient(port: process.port)
@@ -34,6 +48,8 @@ import Testing
             #expect(try await client.send("PUT", key: "k", body: [1]).errorCode == "ServiceUnavailable")
             #expect(try await client.send("PUT", key: "k", body: [1]).status == 200)
             #expect(try await client.send("PUT", key: "l", body: bytes(10)).status == 507)
+            #expect(try await client.send("GET", key: "k", host: "oss.test.example").body == [1])
+            #expect(try await client.send("GET", key: "k", target: "/k", host: "bucket.oss.test.example").body == [1])
             client.clockOffset = 0
             #expect(try await client.send("GET").errorCode == "RequestTimeTooSkewed")
         } catch {
@@ -46,7 +62,7 @@ import Testing
         var text = [UInt8](repeating: 0, count: 64 * 1024)
         let count = try log.read(at: 0, into: &text)
         let lines = String(decoding: text[..<count], as: UTF8.self).split(separator: "\n")
-        #expect(lines.count == 4)
+        #expect(lines.count == 6)
         #expect(lines[0].contains(#""operation":"PutObject""#) && lines[0].contains(#""fault":true"#))
         #expect(!lines.contains { $0.contains("c:d") })
     }
