@@ -49,6 +49,29 @@ import Testing
         }
     }
 
+    @Test func `Of two files of one part the later one counts, and the other goes`() async throws {
+        try await self.withFolder { folder in
+            func configure(_ configuration: inout OSSServer.Configuration) { configuration.directory = folder }
+            let id = try await withServer(configure) { _, client async throws in
+                let id = try await client.initiate("k")
+                for body in [[1], [2]] as [[UInt8]] { try await client.uploadPart(1, id, key: "k", body: body) }
+                return id
+            }
+            // A part that was being replaced when the server was killed: the one before it is still there.
+            let data = "\(folder)/buckets/bucket/data/\(id)"
+            for (byte, sequence) in [(3, 0), (4, 99)] as [(UInt8, Int)] {
+                let tag = try eTag([byte]), crc = String(CRC64.of([byte]), radix: 16)
+                try PosixFile(path: "\(data)/part-1-1-\(tag)-\(crc)-0-\(sequence)", [.write, .create]).write([byte])
+            }
+            try await withServer(configure) { server, client async throws in
+                #expect(server.parts(ofUpload: id).map(\.eTag) == [try eTag([4])])
+                #expect(try Directory.names(in: data).count == 2)
+                #expect(try await client.complete(id, key: "k", parts: [(1, try eTag([4]))]).status == 200)
+                #expect(try await client.send("GET", key: "k").body == [4])
+            }
+        }
+    }
+
     @Test func `A folder is one server's, and never somebody else's`() async throws {
         try await self.withFolder { folder in
             func configure(_ configuration: inout OSSServer.Configuration) { configuration.directory = folder }

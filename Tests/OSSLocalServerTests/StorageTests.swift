@@ -91,6 +91,8 @@ import Testing
 
     @Test func `Of many that forbid overwriting one wins`() async throws {
         try await withServer { server, client async throws in
+            // All have begun before the first one ends.
+            server.faults.add(.init(.slow(bytesPerSecond: 5)))
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
                 for number in 0..<8 {
                     group.addTask {
