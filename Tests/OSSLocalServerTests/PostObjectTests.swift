@@ -406,9 +406,9 @@ import Testing
         let client = TestClient(port: process.port)
         do {
             var form = TestForm()
-            form.file = [UInt8](repeating: 13, count: 100_000_000)
+            form.file = [UInt8](repeating: 0, count: 70_000_000)
             #expect(try await client.post(form).status == 204)
-            #expect(try await client.send("HEAD", key: "k").headers["Content-Length"] == "100000000")
+            #expect(try await client.send("HEAD", key: "k").headers["Content-Length"] == "70000000")
             #expect(try process.peakMemory(isBelow: 60 << 20))
         } catch {
             process.kill()

@@ -40,10 +40,14 @@ final class DataFolder: Sendable {
     static func removeTree(_ path: String) throws(SystemError) {
         for name in try Directory.names(in: path) {
             let entry = path + "/" + name
-            if try FileStatus.ofLink(path: entry).kind == .directory {
-                try self.removeTree(entry)
-            } else {
-                try Directory.removeFile(entry)
+            do throws(SystemError) {
+                if try FileStatus.ofLink(path: entry).kind == .directory {
+                    try self.removeTree(entry)
+                } else {
+                    try Directory.removeFile(entry)
+                }
+            } catch  where error.isMissingFile {
+                // The folder's last user removes it too while its bucket goes: what was wanted.
             }
         }
         try Directory.removeEmptyDirectory(path)
