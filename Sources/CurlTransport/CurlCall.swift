@@ -10,6 +10,8 @@ final class CurlCall: Sendable {
     private enum Phase {
         case new
         case waiting(CheckedContinuation<TransportResponse, any Error>)
+        /// The caller has the head, and takes the body from there.
+        case streaming(ReplyBuffer)
         case finished
     }
 
@@ -53,18 +55,35 @@ final class CurlCall: Sendable {
     func cancel() -> Bool {
         self.state.withLock { state in
             state.isCancelled = true
-            if case .waiting = state.phase { return true }
-            return false
+            switch state.phase {
+            case .waiting, .streaming: return true
+            case .new, .finished: return false
+            }
         }
+    }
+
+    /// Answers the call with the reply's head, while the body goes into `buffer` until the call is finished.
+    func beginStream(_ response: TransportResponse, _ buffer: ReplyBuffer) {
+        let continuation: CheckedContinuation<TransportResponse, any Error>? = self.state.withLock { state in
+            guard case .waiting(let continuation) = state.phase else { return nil }
+            state.phase = .streaming(buffer)
+            return continuation
+        }
+        continuation?.resume(returning: response)
     }
 
     /// Ends the call; the second and later times nothing happens.
     func finish(_ result: Result<TransportResponse, any Error>) {
-        let continuation: CheckedContinuation<TransportResponse, any Error>? = self.state.withLock { state in
-            guard case .waiting(let continuation) = state.phase else { return nil }
-            state.phase = .finished
-            return continuation
+        let phase = self.state.withLock { state in
+            defer {
+                if case .new = state.phase {} else { state.phase = .finished }
+            }
+            return state.phase
         }
-        continuation?.resume(with: result)
+        switch phase {
+        case .waiting(let continuation): continuation.resume(with: result)
+        case .streaming(let buffer): buffer.finish(result.map { _ in })
+        case .new, .finished: break
+        }
     }
 }

@@ -30,8 +30,11 @@ extension CurlEasyHandle {
                 let refusal = size * count == 0 ? 1 : 0
                 guard let transfer = unsafe CurlTransfer.of(context) else { return refusal }
                 let bytes = unsafe UnsafeRawBufferPointer(start: buffer, count: size * count)
-                let isTaken = unsafe transfer.takeBody(Span(_unsafeElements: bytes.assumingMemoryBound(to: UInt8.self)))
-                return isTaken ? size * count : refusal
+                switch unsafe transfer.takeBody(Span(_unsafeElements: bytes.assumingMemoryBound(to: UInt8.self))) {
+                case .taken: return size * count
+                case .heldBack: return Int(CURL_WRITEFUNC_PAUSE)
+                case .refused: return refusal
+                }
             })
         self.note(
             unsafe ccurl_easy_set_seek_function(self.pointer) { context, offset, origin in

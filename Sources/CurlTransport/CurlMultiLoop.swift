@@ -14,6 +14,8 @@ final class CurlMultiLoop: Sendable {
     enum Command: Sendable {
         case start(CurlCall)
         case cancel(CurlCall)
+        /// There is room again for the reply's body.
+        case resume(CurlCall)
     }
 
     /// What the thread finds when it looks.
@@ -89,6 +91,14 @@ final class CurlMultiLoop: Sendable {
         self.state.withLock { state in
             // Where the thread is about to end it ends this call too.
             if state.phase == .running { state.commands.append(.cancel(call)) }
+        }
+        self.wake()
+    }
+
+    /// Tells the thread that there is room again for a call's reply.
+    func resume(_ call: CurlCall) {
+        self.state.withLock { state in
+            if state.phase == .running { state.commands.append(.resume(call)) }
         }
         self.wake()
     }

@@ -67,6 +67,12 @@ internal import CCurl
             if let transfer = self.transfers[ObjectIdentifier(call)] {
                 self.end(transfer, .failure(CancellationError()))
             }
+        case .resume(let call):
+            if let transfer = self.transfers[ObjectIdentifier(call)] {
+                transfer.goesOnReceiving()
+                // A failure ends the transfer, which the next round sees.
+                _ = transfer.easy.resume()
+            }
         }
     }
 
@@ -90,7 +96,7 @@ internal import CCurl
                 if let pooled = self.pool.popLast() { pooled } else {
                     try CurlEasyHandle(self.loop.configuration, sockets: self.sockets)
                 }
-            let transfer = CurlTransfer(call: call, easy: easy)
+            let transfer = CurlTransfer(call: call, easy: easy, loop: self.loop)
             do throws(TransportError) {
                 try easy.attach(transfer)
                 // SAFETY: the transfer holds the easy handle until it has been removed.

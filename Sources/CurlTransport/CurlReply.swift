@@ -62,6 +62,9 @@ struct CurlReply {
         return true
     }
 
+    /// Counts bytes of the body that went elsewhere.
+    mutating func count(_ bytes: Span<UInt8>) { self.bytesReceived += Int64(bytes.count) }
+
     /// The refusal in bytes that were left unread on a connection which broke while sending; nil where there is none.
     ///
     /// A status of 400 or more and its whole head must be there; the body is what is left, up to its length. Chunks are

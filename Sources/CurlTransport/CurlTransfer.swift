@@ -13,6 +13,8 @@ final class CurlTransfer {
     let call: CurlCall
     /// The handle that carries it.
     let easy: CurlEasyHandle
+    /// Where a taker of the reply says that there is room again.
+    private let loop: CurlMultiLoop
     /// What has come back.
     private(set) var reply = CurlReply()
     /// Whether curl waits, after a yield, to be told to go on sending.
@@ -32,12 +34,17 @@ final class CurlTransfer {
     private var socket: CurlSocket?
     /// Whether the last call for bytes gave way to a reply.
     private var hasYielded = false
+    /// Where the reply's body goes when it is taken while it comes.
+    private var buffer: ReplyBuffer?
+    /// Whether curl waits for the taker of the reply's body.
+    private var isHeldBack = false
     private var movement = Movement()
     private var lastMovement: ContinuousClock.Instant
 
-    init(call: CurlCall, easy: CurlEasyHandle) {
+    init(call: CurlCall, easy: CurlEasyHandle, loop: CurlMultiLoop) {
         self.call = call
         self.easy = easy
+        self.loop = loop
         self.lastMovement = call.start
     }
 
@@ -146,11 +153,53 @@ final class CurlTransfer {
     }
 
     /// Takes one line of the reply's head.
-    func takeHeadLine(_ line: Span<UInt8>) { self.reply.appendHeadLine(line) }
+    func takeHeadLine(_ line: Span<UInt8>) {
+        self.reply.appendHeadLine(line)
+        if self.call.request.streamsReply, self.buffer == nil, self.reply.hasFinalHead, self.reply.status < 300 {
+            self.beginStream()
+        }
+    }
 
-    /// Takes bytes of the reply's body; false ends the transfer.
-    func takeBody(_ bytes: Span<UInt8>) -> Bool {
-        self.reply.appendBody(bytes, limit: self.call.request.replyLimit)
+    /// What a call for a reply's body comes to.
+    enum Taking {
+        /// The bytes are taken.
+        case taken
+        /// There is no room: curl keeps them and offers them again.
+        case heldBack
+        /// The transfer ends.
+        case refused
+    }
+
+    /// Takes bytes of the reply's body.
+    func takeBody(_ bytes: Span<UInt8>) -> Taking {
+        guard let buffer else {
+            return self.reply.appendBody(bytes, limit: self.call.request.replyLimit) ? .taken : .refused
+        }
+        guard buffer.offer(bytes) else {
+            self.isHeldBack = true
+            return .heldBack
+        }
+        self.reply.count(bytes)
+        return .taken
+    }
+
+    /// Answers the call with the head, and lets the body go to whoever takes it.
+    private func beginStream() {
+        // The closures hold the loop and the call, not this object, which belongs to the thread.
+        let (call, loop) = (self.call, self.loop)
+        let buffer = ReplyBuffer(
+            resumeSender: { loop.resume(call) },
+            cancelSender: { if call.cancel() { loop.cancel(call) } })
+        self.buffer = buffer
+        var response = TransportResponse(status: self.reply.status, headers: self.reply.headers)
+        response.stream = TransportReplyStream(buffer)
+        call.beginStream(response, buffer)
+    }
+
+    /// Bytes of the reply have been taken: the time before that was not the server's.
+    func goesOnReceiving() {
+        self.isHeldBack = false
+        self.lastMovement = .now
     }
 
     /// Copies the next bytes of the body, and returns how many: all that were asked for, or, from a pipe, those that are
@@ -204,7 +253,8 @@ final class CurlTransfer {
             return TransportError(
                 .totalTimeout, "The attempt took longer than \(total) (\(self.call.origin)).")
         }
-        guard !self.isConnecting else { return nil }
+        // One who takes slowly is no reason to end the transfer.
+        guard !self.isConnecting, !self.isHeldBack else { return nil }
         let movement = Movement(
             bytesTaken: self.bytesTaken, bytesReceived: self.reply.bytesReceived, bytesSent: self.easy.bytesSent,
             queue: self.socket?.sendQueue ?? -1)

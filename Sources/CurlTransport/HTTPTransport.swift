@@ -37,7 +37,12 @@ package struct TransportRequest: Sendable {
     package var isIdempotent: Bool
     /// Whether the CRC-64 of the body is computed while it is sent, for ``TransportResponse/sentCRC64``.
     package var computesCRC64 = false
-    /// Longest reply body taken, in bytes.
+    /// Whether the body of a reply of success is handed over while it comes in: the reply is then returned as soon as its
+    /// head is there, with ``TransportResponse/stream`` in the place of ``TransportResponse/body``.
+    ///
+    /// Other replies come whole as ever. Default: false.
+    package var streamsReply = false
+    /// Longest reply body taken, in bytes; not for one that is handed over while it comes in.
     package var replyLimit = 16 * 1024 * 1024
     /// How long to wait for what.
     package var timeouts = TransportTimeouts()
@@ -113,8 +118,10 @@ package struct TransportResponse: Sendable {
     package var status: Int
     /// The header fields of the reply.
     package var headers: HTTPFields
-    /// The reply's body.
+    /// The reply's body; empty where ``stream`` has it.
     package var body: [UInt8]
+    /// The reply's body while it comes in, where that was asked for.
+    package var stream: TransportReplyStream?
     /// CRC-64 of the bytes that were sent as the body, where it was asked for and the whole body was sent.
     package var sentCRC64: UInt64?
     /// Bytes of the body that were handed to the network.
