@@ -44,7 +44,7 @@ extension OSSError {
         private enum Name: String {
             case invalidConfiguration, invalidArgument, missingCredentials, service, connection, timeout, malformedReply
             case integrity, sourceUnreadable, sourceChanged, checkpointInUse, checkpointUnusable, outcomeUnknown
-            case shutDown, wouldBlock
+            case objectChanged, shutDown, wouldBlock
         }
         private let name: Name
 
@@ -74,6 +74,8 @@ extension OSSError {
         public static let checkpointUnusable = Code(name: .checkpointUnusable)
         /// CompleteMultipartUpload was sent, and it could not be found out whether the object is stored.
         public static let outcomeUnknown = Code(name: .outcomeUnknown)
+        /// The object was replaced or removed while it was got.
+        public static let objectChanged = Code(name: .objectChanged)
         /// The client has been shut down.
         public static let shutDown = Code(name: .shutDown)
 
@@ -108,6 +110,7 @@ extension OSSError {
         static let listMultipartUploads = Operation("ListMultipartUploads")
         static let putObject = Operation("PutObject")
         static let headObject = Operation("HeadObject")
+        static let getObject = Operation("GetObject")
     }
 
     /// What the service said of a refused request.
@@ -181,6 +184,10 @@ extension OSSError {
         public static let invalidArgument: Self = "InvalidArgument"
         /// A condition of the request does not hold.
         public static let preconditionFailed: Self = "PreconditionFailed"
+        /// The object is the one that the caller has already.
+        public static let notModified: Self = "NotModified"
+        /// The object has not the range that was asked for.
+        public static let invalidRange: Self = "InvalidRange"
     }
 
     /// How an upload that failed can go on.

@@ -38,8 +38,9 @@ extension OSSClient {
                 verdict = RetryClassifier.verdict(on: response, service: service, now: self.surroundings.now())
                 if case .success = verdict {
                     let reply = ServiceResponse(
-                        status: response.status, headers: response.headers, body: response.body, md5: digest,
-                        crc64: response.sentCRC64, followsLostReply: mayBeApplied
+                        status: response.status, headers: response.headers, body: response.body,
+                        stream: response.stream,
+                        md5: digest, crc64: response.sentCRC64, followsLostReply: mayBeApplied
                     )
                     do throws(OSSError) {
                         try self.compareCRC64(of: reply, request)
@@ -161,6 +162,7 @@ extension OSSClient {
         var outgoing = TransportRequest(method: request.method, url: signed.url, headers: signed.headers, body: body)
         outgoing.computesCRC64 = request.integrity.comparesCRC64
         outgoing.replyLimit = request.replyLimit
+        outgoing.streamsReply = request.streamsReply
         outgoing.isIdempotent = request.isIdempotent
         outgoing.progress = request.progress
         outgoing.timeouts.connect = self.configuration.connectTimeout
@@ -255,7 +257,7 @@ extension OSSClient {
         )
     }
 
-    private static func error(for error: TransportError, _ request: ServiceRequest) -> OSSError {
+    static func error(for error: TransportError, _ request: ServiceRequest) -> OSSError {
         let (code, advice): (OSSError.Code, String) =
             switch error.kind {
             case .resolve: (.connection, "check the endpoint's spelling, the addressing style and the name service")
@@ -283,7 +285,7 @@ extension OSSClient {
 
     // MARK: Wait
 
-    private func waitBeforeAttempt(_ attempt: Int, asked: Duration?) async throws {
+    func waitBeforeAttempt(_ attempt: Int, asked: Duration?) async throws {
         let cap = self.configuration.retryPolicy.delayCap(afterAttempts: attempt - 1)
         try await self.surroundings.wait(asked ?? cap * self.surroundings.random())
     }

@@ -24,6 +24,7 @@ enum ServiceAdvice {
         case .noSuchBucket: "check the bucket's name and the endpoint's region"
         case .invalidDigest: "the bytes changed on the way or while they were read: run again"
         case .fileAlreadyExists: "overwriting was forbidden: choose another key or allow it"
+        case .notModified: "the object is the one that the condition names"
         case _ where (300...399).contains(service.status):
             "redirects are not followed: give the endpoint that the bucket is at"
         default: nil

@@ -40,6 +40,7 @@ enum ServiceErrorDocument {
     static func standIn(for response: TransportResponse, operation: OSSError.Operation) -> OSSError.Service {
         let code: OSSError.ServiceCode =
             switch response.status {
+            case 304: .notModified
             case 404 where operation == .headObject: .noSuchKey
             case 403: .accessDenied
             case 412: .preconditionFailed

@@ -31,6 +31,8 @@ struct ServiceRequest: Sendable {
     var isIdempotent = true
     /// Where the number of bytes sent so far can be seen by others.
     var progress: TransferProgress?
+    /// Whether the body of a reply of success is handed over while it comes in.
+    var streamsReply = false
     /// Longest reply body taken, in bytes.
     var replyLimit = 16 * 1024 * 1024
 }
@@ -58,6 +60,8 @@ struct ServiceResponse: Sendable {
     let status: Int
     let headers: HTTPFields
     let body: [UInt8]
+    /// The body while it comes in, where that was asked for.
+    var stream: TransportReplyStream?
     /// MD5 of the bytes that were sent, where it was computed.
     let md5: [UInt8]?
     /// CRC-64 of the bytes that were sent, where it was computed.
