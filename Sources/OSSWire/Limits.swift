@@ -38,6 +38,11 @@ package enum Limits {
     /// *Source:* OSS documents ListParts and ListMultipartUploads. *Applies to:* `max-parts`, `max-uploads`.
     package static let maximumPageSize = 1000
 
+    /// Most tags of an object.
+    ///
+    /// *Source:* OSS document Object tagging. *Applies to:* `x-oss-tagging`, PutObjectTagging.
+    package static let maximumTags = 10
+
     /// Why `bucket` cannot be a bucket name, or nil where it can.
     ///
     /// OSS document: Bucket naming (3 to 63 characters of a-z, 0-9 and -, a letter or digit at both ends).

@@ -57,6 +57,12 @@ public final class OSSClient: Sendable {
         /// Default: false.
         public var acceptsAnyCertificate = false
 
+        /// Whether an object that is given no content type gets the one that the system's table names for its key's
+        /// extension.
+        ///
+        /// Default: true. The tables are `/etc/mime.types` and that of shared-mime-info.
+        public var guessesContentType = true
+
         /// Makes the default configuration.
         public init() {}
     }

@@ -111,6 +111,20 @@ extension OSSError {
         static let putObject = Operation("PutObject")
         static let headObject = Operation("HeadObject")
         static let getObject = Operation("GetObject")
+        static let deleteObject = Operation("DeleteObject")
+        static let deleteMultipleObjects = Operation("DeleteMultipleObjects")
+        static let copyObject = Operation("CopyObject")
+        static let uploadPartCopy = Operation("UploadPartCopy")
+        static let appendObject = Operation("AppendObject")
+        static let listObjectsV2 = Operation("ListObjectsV2")
+        static let putObjectTagging = Operation("PutObjectTagging")
+        static let getObjectTagging = Operation("GetObjectTagging")
+        static let deleteObjectTagging = Operation("DeleteObjectTagging")
+        static let putObjectACL = Operation("PutObjectACL")
+        static let getObjectACL = Operation("GetObjectACL")
+        static let putBucket = Operation("PutBucket")
+        static let deleteBucket = Operation("DeleteBucket")
+        static let getBucketLocation = Operation("GetBucketLocation")
     }
 
     /// What the service said of a refused request.

@@ -223,9 +223,15 @@ extension OSSClient {
 
     /// Compares what was sent with what the service got, where both are known.
     private func compareCRC64(of reply: ServiceResponse, _ request: ServiceRequest) throws(OSSError) {
-        guard request.integrity.comparesCRC64, let sent = reply.crc64, let got = reply.serviceCRC64, sent != got,
+        guard request.integrity.comparesCRC64, var sent = reply.crc64, let got = reply.serviceCRC64,
             request.body.length > 0
         else { return }
+        switch request.replyCRC64 {
+        case .body: break
+        case .following(let first): sent = CRC64.combine(first, sent, lengthOfSecond: request.body.length)
+        case .unrelated: return
+        }
+        guard sent != got else { return }
         throw OSSError(
             .integrity,
             "the service stored bytes with the CRC-64 \(got), but those sent have \(sent): they changed on the way; run it "

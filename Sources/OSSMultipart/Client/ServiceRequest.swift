@@ -23,6 +23,8 @@ struct ServiceRequest: Sendable {
     var watchedSource: OpenSource?
     /// How the body is protected.
     var integrity: OSSIntegrity = .none
+    /// What the CRC-64 of the reply is one of.
+    var replyCRC64: ReplyCRC64 = .body
     /// Whether a request that may have been applied, its reply lost, may be sent again as it is.
     ///
     /// Without it such a failure is thrown as `OSSError.outcomeUnknown`, for the caller to find out.
@@ -35,6 +37,16 @@ struct ServiceRequest: Sendable {
     var streamsReply = false
     /// Longest reply body taken, in bytes.
     var replyLimit = 16 * 1024 * 1024
+}
+
+/// What the CRC-64 of a reply is one of.
+enum ReplyCRC64: Sendable {
+    /// The body that was sent.
+    case body
+    /// Bytes of this CRC-64 and the body behind them.
+    case following(UInt64)
+    /// Something whose CRC-64 is not known here.
+    case unrelated
 }
 
 /// What a request sends.

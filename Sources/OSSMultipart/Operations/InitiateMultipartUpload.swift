@@ -45,7 +45,7 @@ extension OSSClient {
         var call = ServiceRequest(operation: operation, method: "POST", bucket: request.bucket, key: request.key)
         // Keys come back URL-encoded, for XML cannot hold every character of a key.
         call.query = [QueryItem("uploads"), QueryItem("encoding-type", "url")]
-        call.headers = request.headers.fields(withACL: false)
+        call.headers = await self.completed(request.headers, key: request.key).fields(withACL: false)
         call.body = .bytes([])
         call.isIdempotent = false
         return try await self.perform(call) { (reply) throws(OSSError) in

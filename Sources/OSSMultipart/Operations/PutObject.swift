@@ -91,7 +91,7 @@ extension OSSClient {
             )
         }
         var call = ServiceRequest(operation: .putObject, method: "PUT", bucket: request.bucket, key: request.key)
-        call.headers = request.headers.fields(withACL: true)
+        call.headers = await self.completed(request.headers, key: request.key).fields(withACL: true)
         if let callback = request.callback {
             for field in try callback.fields(.putObject).all { call.headers[field.name] = field.value }
         }

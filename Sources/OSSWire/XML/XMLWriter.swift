@@ -35,6 +35,15 @@ package struct XMLWriter: Sendable {
         self.element(name, String(number))
     }
 
+    /// Whether a document can hold a character as it is.
+    package static func canHold(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar {
+        case "\t", "\n", "\r": true
+        case "\u{0}"..."\u{1F}", "\u{FFFE}", "\u{FFFF}": false
+        default: true
+        }
+    }
+
     /// Escapes what XML reserves; a carriage return too, which a reader would otherwise take for a line feed.
     ///
     /// Characters that XML 1.0 cannot hold become U+FFFD: a listing that must be exact is asked for URL-encoded.
