@@ -194,7 +194,7 @@ public final class OSSClient: Sendable {
         self.configuration = configuration
         self.transport = transport
         self.surroundings = surroundings
-        self.credentials = CredentialsCache(credentials)
+        self.credentials = CredentialsCache(credentials, now: surroundings.now)
     }
 
     /// Ends what is under way with `OSSError.shutDown`, closes all connections, ends all threads, and returns then.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: swift-oss-multipart authors
 
+public import FoundationEssentials
 internal import OSSWire
 
 /// An access key, and the security token of temporary credentials.
@@ -15,11 +16,17 @@ public struct OSSCredentials: Sendable, Equatable {
     public let accessKeySecret: String
     /// The token of temporary credentials (STS).
     public let securityToken: String?
+    /// When temporary credentials expire; nil where that is not known, or never.
+    public let expiration: Date?
 
     /// Makes credentials.
     ///
+    /// With an expiration, and from a source that can give others, they are renewed ahead of it.
+    ///
     /// - Throws: `OSSError.missingCredentials` where ID or secret is empty or holds white space or control characters.
-    public init(accessKeyID: String, accessKeySecret: String, securityToken: String? = nil) throws {
+    public init(accessKeyID: String, accessKeySecret: String, securityToken: String? = nil, expiration: Date? = nil)
+        throws
+    {
         func check(_ text: String, _ name: String) throws(OSSError) {
             guard !text.isEmpty else {
                 throw OSSError(
@@ -39,6 +46,7 @@ public struct OSSCredentials: Sendable, Equatable {
         self.accessKeyID = accessKeyID
         self.accessKeySecret = accessKeySecret
         self.securityToken = securityToken
+        self.expiration = expiration
     }
 }
 

@@ -40,13 +40,42 @@ public struct OSSCredentialsProvider: Sendable, CustomStringConvertible {
         }, canRefresh: false, description: "environment"
     )
 
-    /// Credentials that a function of yours gives; it is asked again when the service says that they have expired.
+    /// Credentials that a function of yours gives.
     ///
-    /// It is never asked twice at the same time. What it throws comes out as `OSSError.missingCredentials`, with the error
-    /// beneath.
+    /// It is asked again five minutes before the credentials that it gave expire, and when the service says that they have
+    /// expired; never twice at the same time. A failure is told to all who wait for it and then forgotten: credentials that are
+    /// still good stay in use, and the next request but those of the same half minute asks again. What it throws comes out as
+    /// `OSSError.missingCredentials`, with the error beneath.
     public static func refreshing(
         _ load: @escaping @Sendable () async throws -> OSSCredentials
     ) -> OSSCredentialsProvider {
         OSSCredentialsProvider(load: load, canRefresh: true, description: "refreshing")
+    }
+
+    /// The first of these that gives credentials; they are asked in turn, each time from the first.
+    ///
+    /// Where none does, the error tells what each one said.
+    public static func chain(_ providers: [OSSCredentialsProvider]) -> OSSCredentialsProvider {
+        OSSCredentialsProvider(
+            load: {
+                var reasons: [String] = []
+                for provider in providers {
+                    do { return try await provider.load() } catch let error as CancellationError {
+                        throw error
+                    } catch let error as OSSError {
+                        reasons.append("\(provider): \(error.message)")
+                    } catch {
+                        // What a foreign error says of itself may hold anything.
+                        reasons.append("\(provider): \(type(of: error))")
+                    }
+                }
+                throw OSSError(
+                    .missingCredentials,
+                    "none of \(providers.count) sources gave credentials; give them in one: "
+                        + reasons.joined(separator: " | ")
+                )
+            }, canRefresh: providers.contains(where: \.canRefresh),
+            description: "the first of " + providers.map(\.description).joined(separator: ", ")
+        )
     }
 }
