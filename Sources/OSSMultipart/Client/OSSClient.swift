@@ -67,6 +67,38 @@ public final class OSSClient: Sendable {
         public init() {}
     }
 
+    /// The network that a region is reached by.
+    ///
+    /// OSS document: Regions and endpoints.
+    public struct Network: Sendable, Hashable, CustomStringConvertible {
+        private enum Name: String { case `public`, `internal`, accelerate, accelerateOverseas, dualStack }
+        private let name: Name
+
+        /// The internet, by IPv4.
+        public static let `public` = Network(name: .public)
+        /// The network within Alibaba Cloud's region.
+        public static let `internal` = Network(name: .internal)
+        /// Transfer acceleration, which the bucket must have been given.
+        public static let accelerate = Network(name: .accelerate)
+        /// Transfer acceleration outside of mainland China.
+        public static let accelerateOverseas = Network(name: .accelerateOverseas)
+        /// The internet, by IPv4 and IPv6.
+        public static let dualStack = Network(name: .dualStack)
+
+        /// The name, for example `internal`.
+        public var description: String { self.name.rawValue }
+
+        func host(region: String) -> String {
+            switch self.name {
+            case .public: "oss-\(region).aliyuncs.com"
+            case .internal: "oss-\(region)-internal.aliyuncs.com"
+            case .accelerate: "oss-accelerate.aliyuncs.com"
+            case .accelerateOverseas: "oss-accelerate-overseas.aliyuncs.com"
+            case .dualStack: "\(region).oss.aliyuncs.com"
+            }
+        }
+    }
+
     /// How the bucket is named to the service.
     ///
     /// OSS document: Access OSS by using bucket domain names.
@@ -160,12 +192,30 @@ public final class OSSClient: Sendable {
         )
     }
 
+    /// Makes a client of a region, with the service's own endpoint there.
+    ///
+    /// - Parameters:
+    ///   - region: the region, for example `cn-hangzhou`.
+    ///   - network: the network that it is reached by.
+    ///   - credentials: where the access key comes from.
+    ///   - configuration: addressing, time-outs, retries, proxy and certificates.
+    /// - Throws: `OSSError.invalidConfiguration` with what to change.
+    public convenience init(
+        region: String, network: Network = .public, credentials: OSSCredentialsProvider,
+        configuration: Configuration = .init()
+    ) throws {
+        let endpoint = try OSSEndpoint(region: region, network: network)
+        try self.init(
+            endpoint: endpoint.text, region: region, credentials: credentials, configuration: configuration)
+    }
+
     /// Makes a client over another transport, clock and random source.
     package init(
         endpoint: String, region: String?, credentials: OSSCredentialsProvider, configuration: Configuration,
         transport: any HTTPTransport, surroundings: Surroundings
     ) throws {
         self.address = try OSSEndpoint(endpoint)
+        try self.address.validate(configuration.addressing)
         guard configuration.retryPolicy.maximumAttempts >= 1 else {
             throw OSSError(
                 .invalidConfiguration, "the retry policy's maximumAttempts is below 1; 1 is a single attempt")
@@ -183,13 +233,7 @@ public final class OSSClient: Sendable {
                     + "give it, for example cn-hangzhou"
             )
         }
-        guard region.utf8.allSatisfy({ "abcdefghijklmnopqrstuvwxyz0123456789-".utf8.contains($0) }) else {
-            throw OSSError(
-                .invalidConfiguration,
-                "the region \"\(region.replacingControlCharacters)\" is none; "
-                    + "it holds lower-case letters, digits and hyphens, for example cn-hangzhou"
-            )
-        }
+        if !region.isEmpty { try OSSEndpoint.validate(region: region) }
         self.region = region
         self.configuration = configuration
         self.transport = transport

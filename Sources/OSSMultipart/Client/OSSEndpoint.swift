@@ -60,11 +60,112 @@ struct OSSEndpoint: Sendable, Equatable {
             host = rest[..<colon]
             port = number
         }
+        // Two colons or more, and no brackets: an IPv6 address whose port nobody could tell from it.
+        if rest.first != "[", rest.utf8.count(where: { $0 == UInt8(ascii: ":") }) > 1,
+            rest.utf8.allSatisfy({ "0123456789abcdefABCDEF:.%".utf8.contains($0) })
+        {
+            throw invalid("is an IPv6 address without brackets, give [\(rest.loweredASCII)] and the port behind it")
+        }
         let lowered = host.loweredASCII
         guard Self.isHost(lowered) else { throw invalid("has a host with characters that no host name has") }
         self.scheme = scheme
         self.host = lowered
         self.port = port
+    }
+
+    /// Makes the endpoint of a region.
+    ///
+    /// - Throws: `OSSError.invalidConfiguration` where the region is none.
+    init(region: String, network: OSSClient.Network) throws(OSSError) {
+        try Self.validate(region: region)
+        try self.init(network.host(region: region))
+    }
+
+    /// Checks that a text can be a region.
+    static func validate(region: String) throws(OSSError) {
+        if region.hasPrefix("oss-") {
+            throw OSSError(
+                .invalidConfiguration,
+                "the region \"\(region.replacingControlCharacters)\" is the name of a location; leave out oss-, for example "
+                    + "cn-hangzhou"
+            )
+        }
+        guard !region.isEmpty, region.utf8.allSatisfy({ "abcdefghijklmnopqrstuvwxyz0123456789-".utf8.contains($0) })
+        else {
+            throw OSSError(
+                .invalidConfiguration,
+                "the region \"\(region.replacingControlCharacters)\" is none; "
+                    + "it holds lower-case letters, digits and hyphens, for example cn-hangzhou"
+            )
+        }
+    }
+
+    /// Checks that the service can be reached by this endpoint in this style.
+    ///
+    /// - Throws: `OSSError.invalidConfiguration` with the endpoint or the style that would do.
+    func validate(_ addressing: OSSClient.Addressing) throws(OSSError) {
+        func invalid(_ message: String) -> OSSError { OSSError(.invalidConfiguration, message) }
+        let labels = self.host.split(separator: ".").map(String.init)
+        if self.host.hasSuffix(".aliyuncs.com") {
+            if labels[0] == "s3", labels.count > 3 {
+                throw invalid(
+                    "the endpoint \(self.text) speaks the protocol of S3; give "
+                        + "\(self.scheme)://\(labels.dropFirst().joined(separator: "."))"
+                )
+            }
+            if let service = Self.serviceLabels(labels.dropFirst()), Self.serviceLabels(labels[...]) == nil {
+                throw invalid(
+                    "the endpoint \(self.text) holds the bucket \(labels[0]), which each request names itself; give "
+                        + "\(self.scheme)://\(service)"
+                )
+            }
+            if Self.serviceLabels(labels[...]) != nil {
+                if addressing == .cname {
+                    throw invalid(
+                        "the endpoint \(self.text) is the service's own and bound to no bucket; use the addressing automatic, "
+                            + "or give the domain that is bound to the bucket"
+                    )
+                }
+                if addressing == .path {
+                    throw invalid(
+                        "the endpoint \(self.text) takes the bucket in the host name alone; use the addressing automatic or "
+                            + "virtual"
+                    )
+                }
+            }
+        }
+        if self.isAddress, addressing == .virtualHost {
+            throw invalid(
+                "the endpoint \(self.text) is an address, and no bucket can stand before it; use the addressing automatic or "
+                    + "path"
+            )
+        }
+        if labels.count == 1, self.port == nil, self.host.hasPrefix("oss-") {
+            throw invalid(
+                "the endpoint \(self.text) has no domain; give \(self.scheme)://\(self.host).aliyuncs.com")
+        }
+    }
+
+    /// Checks that a bucket would stand in the host but once.
+    func validate(
+        bucket: String, _ addressing: OSSClient.Addressing, _ operation: OSSError.Operation
+    ) throws(OSSError) {
+        guard addressing == .automatic, !self.needsPathStyle, self.host.hasPrefix(bucket + ".") else { return }
+        throw OSSError(
+            .invalidConfiguration,
+            "the endpoint \(self.text) begins with the bucket's name already; use the addressing cname if it is that bucket's "
+                + "own domain, virtual if it is not",
+            operation: operation
+        )
+    }
+
+    /// The host of the service that the labels name; nil where they name none of its own.
+    private static func serviceLabels(_ labels: ArraySlice<String>) -> String? {
+        let labels = Array(labels)
+        let isService =
+            labels.count == 3 && labels[0].hasPrefix("oss-")
+            || labels.count == 4 && labels[1] == "oss" && !labels[0].isEmpty
+        return isService ? labels.joined(separator: ".") : nil
     }
 
     private static func isHost(_ host: String) -> Bool {
@@ -88,11 +189,17 @@ struct OSSEndpoint: Sendable, Equatable {
         return region.isEmpty || region.hasPrefix("accelerate") ? nil : String(region)
     }
 
+    /// Whether the host is an address in digits.
+    private var isAddress: Bool {
+        self.host.hasPrefix("[")
+            || self.host.split(separator: ".").last.map { $0.allSatisfy(\.isNumber) } == true
+    }
+
     /// Whether a bucket cannot become part of the host name: an address, `localhost`, or a name of one label.
     private var needsPathStyle: Bool {
-        if self.host.hasPrefix("[") { return true }
+        if self.isAddress { return true }
         let labels = self.host.split(separator: ".")
-        return labels.count < 2 || labels.last.map { $0.allSatisfy(\.isNumber) } == true || labels.last == "localhost"
+        return labels.count < 2 || labels.last == "localhost"
     }
 
     /// The address of an object, a bucket or the service, up to and without the query.

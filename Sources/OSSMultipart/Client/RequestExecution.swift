@@ -111,6 +111,8 @@ extension OSSClient {
             method: request.method, bucket: request.bucket, key: request.key, query: request.query,
             headers: request.headers
         )
+        try self.address.validate(
+            bucket: request.bucket, self.configuration.addressing, request.operation)
         if let md5 { signable.headers["Content-MD5"] = Base64.encode(md5) }
         let date = Timestamp(milliseconds: self.surroundings.now() + self.clockOffset.value)
         do throws(DigestError) {

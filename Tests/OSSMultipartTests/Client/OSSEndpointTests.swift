@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: swift-oss-multipart authors
 
+import CurlTransport
 import Testing
 
 @testable import OSSMultipart
@@ -58,5 +59,77 @@ import Testing
         #expect(address(.path) == "https://files.example.com:8443/media/k")
         #expect(address(.virtualHost) == "https://media.files.example.com:8443/k")
         #expect(address(.cname) == "https://files.example.com:8443/k")
+    }
+
+    @Test(arguments: [
+        (OSSClient.Network.public, "https://oss-cn-hangzhou.aliyuncs.com"),
+        (.internal, "https://oss-cn-hangzhou-internal.aliyuncs.com"),
+        (.accelerate, "https://oss-accelerate.aliyuncs.com"),
+        (.accelerateOverseas, "https://oss-accelerate-overseas.aliyuncs.com"),
+        (.dualStack, "https://cn-hangzhou.oss.aliyuncs.com"),
+    ])
+    func `A region has an endpoint on each network`(network: OSSClient.Network, endpoint: String) throws {
+        let key = try OSSCredentials(accessKeyID: "ak", accessKeySecret: "s")
+        let client = try OSSClient(region: "cn-hangzhou", network: network, credentials: .fixed(key))
+        #expect(client.endpoint == endpoint)
+        #expect(client.region == "cn-hangzhou")
+        for region in ["", "oss-cn-hangzhou", "CN", "cn hangzhou", "a/b"] {
+            #expect(throws: OSSError.self) {
+                try OSSClient(region: region, network: network, credentials: .fixed(key))
+            }
+        }
+    }
+
+    @Test(arguments: [
+        (
+            "https://media.oss-cn-hangzhou.aliyuncs.com", OSSClient.Addressing.automatic,
+            "https://oss-cn-hangzhou.aliyuncs.com"
+        ),
+        ("media.oss-accelerate.aliyuncs.com", .automatic, "https://oss-accelerate.aliyuncs.com"),
+        ("media.cn-hangzhou.oss.aliyuncs.com", .automatic, "https://cn-hangzhou.oss.aliyuncs.com"),
+        ("s3.oss-cn-hangzhou.aliyuncs.com", .automatic, "https://oss-cn-hangzhou.aliyuncs.com"),
+        ("oss-cn-hangzhou.aliyuncs.com", .cname, "automatic"), ("oss-cn-hangzhou.aliyuncs.com", .path, "virtual"),
+        ("127.0.0.1:9000", .virtualHost, "path"), ("[::1]", .virtualHost, "path"),
+        ("oss-cn-hangzhou", .automatic, "https://oss-cn-hangzhou.aliyuncs.com"), ("::1", .automatic, "[::1]"),
+        ("fe80::1:9000", .automatic, "brackets"),
+    ])
+    func `A combination that cannot work is refused with one that does`(
+        endpoint: String, addressing: OSSClient.Addressing, advice: String
+    ) throws {
+        let key = try OSSCredentials(accessKeyID: "ak", accessKeySecret: "s")
+        var configuration = OSSClient.Configuration()
+        configuration.addressing = addressing
+        #expect {
+            try OSSClient(
+                endpoint: endpoint, region: "cn-hangzhou", credentials: .fixed(key), configuration: configuration)
+        } throws: { error in
+            (error as? OSSError)?.code == .invalidConfiguration && "\(error)".contains(advice)
+        }
+    }
+
+    @Test func `The bucket stands in the host but once`() async throws {
+        let key = try OSSCredentials(accessKeyID: "ak", accessKeySecret: "s")
+        func client(_ addressing: OSSClient.Addressing, _ transport: ScriptedTransport) throws -> OSSClient {
+            var configuration = OSSClient.Configuration()
+            configuration.addressing = addressing
+            return try OSSClient(
+                endpoint: "https://media.example.com", region: "cn-hangzhou", credentials: .fixed(key),
+                configuration: configuration, transport: transport, surroundings: Waits().surroundings
+            )
+        }
+        let unclear = ScriptedTransport([])
+        let automatic = try client(.automatic, unclear)
+        let error = try await failure { _ = try await automatic.deleteObject(.init(bucket: "media", key: "k")) }
+        #expect(error.code == .invalidConfiguration)
+        #expect(error.message.contains("cname"))
+        #expect(unclear.requests.isEmpty)
+        let transport = ScriptedTransport([.reply(status: 204), .reply(status: 204), .reply(status: 204)])
+        _ = try await client(.cname, transport).deleteObject(.init(bucket: "media", key: "k"))
+        _ = try await client(.virtualHost, transport).deleteObject(.init(bucket: "media", key: "k"))
+        _ = try await client(.automatic, transport).deleteObject(.init(bucket: "other", key: "k"))
+        #expect(
+            transport.requests.map(\.url) == [
+                "https://media.example.com/k", "https://media.media.example.com/k", "https://other.media.example.com/k",
+            ])
     }
 }
