@@ -52,6 +52,14 @@ public final class OSSClient: Sendable {
         ///
         /// Default: nil.
         public var caFile: String?
+        /// What each attempt of each request goes through, the first one outermost.
+        ///
+        /// Default: none.
+        public var middlewares: [any OSSMiddleware] = []
+        /// The clock, the wait and the random source.
+        ///
+        /// Default: the machine's.
+        public var surroundings: OSSSurroundings = .live
         /// Whether every certificate is taken: the connection can then be read and changed by others.
         ///
         /// Default: false.
@@ -188,7 +196,7 @@ public final class OSSClient: Sendable {
         options.acceptsAnyCertificate = configuration.acceptsAnyCertificate
         try self.init(
             endpoint: endpoint, region: region, credentials: credentials, configuration: configuration,
-            transport: CurlTransport(configuration: options), surroundings: .live
+            transport: CurlTransport(configuration: options), surroundings: configuration.surroundings
         )
     }
 
@@ -248,30 +256,6 @@ public final class OSSClient: Sendable {
         await self.transport.shutDown()
         await self.blocking.shutDown()
     }
-}
-
-/// What a client takes from the world around it, so that tests can give it another.
-package struct Surroundings: Sendable {
-    /// Milliseconds since 1970.
-    package var now: @Sendable () -> Int64
-    /// Waits; throws `CancellationError` where the task is cancelled meanwhile.
-    package var wait: @Sendable (Duration) async throws -> Void
-    /// A number from 0 up to and without 1.
-    package var random: @Sendable () -> Double
-
-    package init(
-        now: @escaping @Sendable () -> Int64, wait: @escaping @Sendable (Duration) async throws -> Void,
-        random: @escaping @Sendable () -> Double
-    ) {
-        self.now = now
-        self.wait = wait
-        self.random = random
-    }
-
-    /// The machine's clock and random source.
-    package static let live = Surroundings(
-        now: { WallClock.milliseconds }, wait: { try await Task.sleep(for: $0) }, random: { .random(in: 0..<1) }
-    )
 }
 
 /// By how much the service's clock is ahead of ours, in milliseconds, once a refusal has told.

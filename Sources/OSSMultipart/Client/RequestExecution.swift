@@ -28,11 +28,12 @@ extension OSSClient {
             if let source = request.watchedSource {
                 try await source.checkUnchanged(on: self.blocking)
             }
-            let signed = try self.sign(request, md5: digest, credentials: access.credentials)
+            let outcome = try await self.attempt(
+                request, number: attempt, md5: digest, credentials: access.credentials)
 
             let verdict: RetryVerdict
             let failure: OSSError
-            switch try await self.send(signed, request) {
+            switch outcome.result {
             case .success(let response):
                 let service = Self.errorDocument(of: response)
                 verdict = RetryClassifier.verdict(on: response, service: service, now: self.surroundings.now())
@@ -104,7 +105,7 @@ extension OSSClient {
 
     // MARK: Sign
 
-    private func sign(
+    func sign(
         _ request: ServiceRequest, md5: [UInt8]?, credentials: OSSCredentials
     ) throws -> (url: String, headers: HTTPFields) {
         var signable = SignableRequest(
@@ -140,7 +141,7 @@ extension OSSClient {
 
     // MARK: Send
 
-    private func send(
+    func send(
         _ signed: (url: String, headers: HTTPFields), _ request: ServiceRequest
     ) async throws -> Result<TransportResponse, TransportError> {
         var maker: BodyMaker?
