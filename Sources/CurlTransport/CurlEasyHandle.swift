@@ -94,13 +94,31 @@ internal import OSSWire
         if let proxy = configuration.proxy {
             self.set(CURLOPT_PROXY, text: proxy)
             // What is asked for by name holds whatever the environment says.
-            self.set(CURLOPT_NOPROXY, text: "")
+            self.set(CURLOPT_NOPROXY, text: configuration.proxyExceptions?.joined(separator: ",") ?? "")
+        } else if let exceptions = configuration.proxyExceptions {
+            self.set(CURLOPT_NOPROXY, text: exceptions.joined(separator: ","))
         }
-        if let caFile = configuration.caFile {
+        if let (user, password) = configuration.proxyCredentials {
+            self.set(CURLOPT_PROXYUSERNAME, text: user)
+            self.set(CURLOPT_PROXYPASSWORD, text: password)
+        }
+        if let address = configuration.localAddress { self.set(CURLOPT_INTERFACE, text: address) }
+        if configuration.maximumIdleConnections <= 0 { self.set(CURLOPT_FORBID_REUSE, 1) }
+        self.setCertificates(configuration)
+    }
+
+    private func setCertificates(_ configuration: CurlTransportConfiguration) {
+        if configuration.caFile != nil || configuration.caDirectory != nil {
+            // What is named stands alone: the system's certificates are not taken beside it.
             for (file, folder) in [(CURLOPT_CAINFO, CURLOPT_CAPATH), (CURLOPT_PROXY_CAINFO, CURLOPT_PROXY_CAPATH)] {
-                self.set(file, text: caFile)
-                self.set(folder, text: nil)
+                self.set(file, text: configuration.caFile)
+                self.set(folder, text: configuration.caDirectory)
             }
+        }
+        if let (certificate, key, password) = configuration.clientCertificate {
+            self.set(CURLOPT_SSLCERT, text: certificate)
+            self.set(CURLOPT_SSLKEY, text: key)
+            self.set(CURLOPT_KEYPASSWD, text: password)
         }
         let verifies = !configuration.acceptsAnyCertificate
         for (peer, host) in [

@@ -83,7 +83,10 @@ internal import CCurl
         var code = unsafe curl_multi_perform(self.multi, &running)
         self.endFinished()
         for transfer in self.transfers.values where transfer.canGoOn { transfer.goOn() }
-        let wait = self.checkTimeouts()
+        var wait = self.checkTimeouts()
+        if let step = self.transfers.values.lazy.compactMap(\.nextStep).min() {
+            wait = min(wait, Self.milliseconds(step - .now))
+        }
         if code == CURLM_OK { code = unsafe curl_multi_poll(self.multi, nil, 0, wait, nil) }
         if code != CURLM_OK { self.failAll(code) }
     }

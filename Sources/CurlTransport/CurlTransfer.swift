@@ -21,6 +21,8 @@ final class CurlTransfer {
     var isPaused = false
     /// Whether curl waits for the task that makes the body.
     private var isStarved = false
+    /// Until when curl waits because enough was sent.
+    private var throttledUntil: ContinuousClock.Instant?
     /// What a callback found wrong; it ended the transfer.
     private var failure: TransportError?
     /// Bytes of the body that curl has taken, from the beginning of the attempt.
@@ -50,9 +52,13 @@ final class CurlTransfer {
 
     /// Whether curl waits, and need not any more.
     var canGoOn: Bool {
+        if let throttledUntil { return throttledUntil <= .now }
         guard self.isStarved, case .pipe(let pipe) = self.call.request.body else { return self.isPaused }
         return pipe.hasNews
     }
+
+    /// When it goes on by itself; nil where it does not wait for a time.
+    var nextStep: ContinuousClock.Instant? { self.throttledUntil }
 
     /// Lets curl ask for bytes again.
     ///
@@ -60,8 +66,11 @@ final class CurlTransfer {
     func goOn() {
         self.isPaused = false
         self.isStarved = false
+        self.throttledUntil = nil
         _ = self.easy.resume()
     }
+
+    private var rateLimit: UploadRateLimit { self.loop.configuration.uploadRateLimit }
 
     /// Length of the body in bytes; 0 where there is none.
     private var bodyLength: Int64 { self.call.request.body.length ?? 0 }
@@ -118,8 +127,18 @@ final class CurlTransfer {
     @unsafe func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
         // curl asks for more when all it had has been handed to the system.
         self.call.request.progress?.bytesSent = self.bytesTaken
-        let count = Int(min(Int64(buffer.count), self.bodyLength - self.bytesTaken))
-        guard count > 0 else { return 0 }
+        let wanted = Int(min(Int64(buffer.count), self.bodyLength - self.bytesTaken))
+        guard wanted > 0 else { return 0 }
+        let count: Int
+        switch self.rateLimit.take(wanted) {
+        case .bytes(let granted): count = granted
+        case .wait(let end):
+            self.throttledUntil = end
+            return Int(CURL_READFUNC_PAUSE)
+        }
+        // What is granted and does not go is for others.
+        var unused = count
+        defer { if unused > 0 { self.rateLimit.giveBack(unused) } }
         // SAFETY: the buffer is curl's for the length of the call, and `count` lies within.
         var memory = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
         do throws(TransportError) {
@@ -146,6 +165,7 @@ final class CurlTransfer {
             return Int(CURL_READFUNC_PAUSE)
         }
         self.hasYielded = false
+        unused -= memory.count
         self.checksum = checksum
         self.bytesTaken += Int64(memory.count)
         if case .pipe(let pipe) = self.call.request.body { pipe.drop(memory.count) }
@@ -258,8 +278,8 @@ final class CurlTransfer {
         let movement = Movement(
             bytesTaken: self.bytesTaken, bytesReceived: self.reply.bytesReceived, bytesSent: self.easy.bytesSent,
             queue: self.socket?.sendQueue ?? -1)
-        // A source that is slow is no fault of the network's.
-        guard movement == self.movement, !self.isStarved else {
+        // A source that is slow, or a limit, is no fault of the network's.
+        guard movement == self.movement, !self.isStarved, self.throttledUntil == nil else {
             self.movement = movement
             self.lastMovement = now
             if self.bodyLength > 0 { self.call.request.progress?.bytesSent = self.bytesSent }

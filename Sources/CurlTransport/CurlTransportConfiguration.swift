@@ -3,19 +3,33 @@
 
 /// The options of a ``CurlTransport``.
 package struct CurlTransportConfiguration: Sendable {
-    /// Most idle connections kept for reuse.
+    /// Most idle connections kept for reuse; 0 closes each after its request.
     ///
     /// Default: 16.
     package var maximumIdleConnections = 16
-    /// The proxy's address, `http://host:port`; an empty text is no proxy, nil what the environment says
-    /// (`http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`).
+    /// The proxy's address, `scheme://host:port` with the schemes http, https, socks4, socks4a, socks5 and socks5h; an empty
+    /// text is no proxy, nil what the environment says (`http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`).
     package var proxy: String?
+    /// Hosts that are reached without the proxy; nil with a proxy: none, else what the environment says.
+    package var proxyExceptions: [String]?
+    /// User and password for the proxy.
+    package var proxyCredentials: (user: String, password: String)?
     /// A file of CA certificates in PEM; nil: the system's.
     package var caFile: String?
+    /// A folder of CA certificates in PEM, by the hash of their names; nil: the system's, or none beside a file.
+    package var caDirectory: String?
+    /// The client's certificate in PEM, and its key; nil: none.
+    package var clientCertificate: (certificateFile: String, keyFile: String, keyPassword: String?)?
+    /// The interface or the address that connections come from; nil: what the system takes.
+    package var localAddress: String?
     /// Whether any certificate is taken.
     ///
     /// Never for real data.
     package var acceptsAnyCertificate = false
+    /// How fast bodies are sent.
+    ///
+    /// Default: without a limit.
+    package var uploadRateLimit = UploadRateLimit()
 
     package init() {}
 }

@@ -44,14 +44,58 @@ public final class OSSClient: Sendable {
         ///
         /// Default: nil.
         public var totalTimeout: Duration?
-        /// The proxy's address, `http://host:port`; empty for none; nil for what the environment says.
+        /// The proxy's address, `scheme://host:port`; empty for none; nil for what the environment says (`http_proxy`,
+        /// `https_proxy`, `all_proxy`, `no_proxy`).
         ///
+        /// The schemes are `http`, `https`, `socks4`, `socks4a`, `socks5`, and `socks5h`, where the proxy looks up the names.
         /// Default: nil.
         public var proxy: String?
-        /// The path of a file of CA certificates in PEM; nil for the system's.
+        /// Hosts and domains that are reached without the proxy, `*` for all.
+        ///
+        /// Default: nil, what the environment says where it names the proxy, else none.
+        public var proxyExceptions: [String]?
+        /// User and password for the proxy.
+        ///
+        /// Default: nil.
+        public var proxyCredentials: ProxyCredentials?
+        /// The path of a file of CA certificates in PEM, which are trusted and no others; nil for the system's.
         ///
         /// Default: nil.
         public var caFile: String?
+        /// The path of a folder of CA certificates in PEM, named by the hash of their subjects (`openssl rehash`), which are
+        /// trusted and no others but those of ``caFile``.
+        ///
+        /// Default: nil.
+        public var caDirectory: String?
+        /// The certificate that the client shows.
+        ///
+        /// Default: nil.
+        public var clientCertificate: ClientCertificate?
+        /// The address of this machine, or the name of its network interface, that connections come from.
+        ///
+        /// Default: nil, what the system takes.
+        public var localAddress: String?
+        /// Most connections that are kept for later requests; 0 closes each one after its request.
+        ///
+        /// Default: 16.
+        public var maximumIdleConnections = 16
+        /// What stands behind this package's name in `User-Agent`, for example `media-service/2.1`.
+        ///
+        /// Default: nil.
+        public var userAgentSuffix: String?
+        /// Bytes of bodies that all requests of the client together send in a second, at most; nil is no limit.
+        ///
+        /// ``OSSClient/uploadRateLimit`` changes it later. Default: nil.
+        public var uploadRateLimit: Int64?
+        /// The rate that the service itself holds each transfer to (`x-oss-traffic-limit`), in bits a second, from 245,760 to
+        /// 838,860,800; nil is no limit.
+        ///
+        /// Default: nil. It is sent with everything that carries an object's bytes.
+        public var trafficLimit: Int?
+        /// Whether requests to buckets whose owners let the requester pay are paid by this user.
+        ///
+        /// Default: false. With it each request has `x-oss-request-payer: requester`.
+        public var paysForRequests = false
         /// What each attempt of each request goes through, the first one outermost.
         ///
         /// Default: none.
@@ -73,6 +117,50 @@ public final class OSSClient: Sendable {
 
         /// Makes the default configuration.
         public init() {}
+    }
+
+    /// User and password for a proxy; neither has a printable form.
+    public struct ProxyCredentials: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
+        /// The user's name.
+        public var user: String
+        /// The password.
+        public var password: String
+
+        /// Makes credentials.
+        public init(user: String, password: String) {
+            self.user = user
+            self.password = password
+        }
+
+        /// Says that there are some.
+        public var description: String { "proxy credentials" }
+        /// What reflection sees: nothing.
+        public var customMirror: Mirror { Mirror(self, children: []) }
+    }
+
+    /// A certificate that the client shows to the server, and its key.
+    public struct ClientCertificate: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
+        /// The path of the certificate in PEM.
+        public var certificateFile: String
+        /// The path of its key in PEM.
+        public var keyFile: String
+        /// What the key is encrypted with; nil where it is not.
+        ///
+        /// Default: nil.
+        public var keyPassword: String?
+
+        /// Names certificate and key.
+        public init(certificateFile: String, keyFile: String) {
+            self.certificateFile = certificateFile
+            self.keyFile = keyFile
+        }
+
+        /// The certificate's path.
+        public var description: String { "client certificate \(self.certificateFile)" }
+        /// What reflection sees: the paths alone.
+        public var customMirror: Mirror {
+            Mirror(self, children: ["certificateFile": self.certificateFile, "keyFile": self.keyFile])
+        }
     }
 
     /// The network that a region is reached by.
@@ -166,6 +254,7 @@ public final class OSSClient: Sendable {
 
     let address: OSSEndpoint
     let transport: any HTTPTransport
+    private let rateLimit: UploadRateLimit
     let surroundings: Surroundings
     let credentials: CredentialsCache
     /// Threads for reading sources, digests and checkpoints.
@@ -190,13 +279,11 @@ public final class OSSClient: Sendable {
         endpoint: String, region: String? = nil, credentials: OSSCredentialsProvider,
         configuration: Configuration = .init()
     ) throws {
-        var options = CurlTransportConfiguration()
-        options.proxy = configuration.proxy
-        options.caFile = configuration.caFile
-        options.acceptsAnyCertificate = configuration.acceptsAnyCertificate
+        let rateLimit = UploadRateLimit(bytesPerSecond: configuration.uploadRateLimit)
         try self.init(
             endpoint: endpoint, region: region, credentials: credentials, configuration: configuration,
-            transport: CurlTransport(configuration: options), surroundings: configuration.surroundings
+            transport: CurlTransport(configuration: configuration.transport(rateLimit)),
+            surroundings: configuration.surroundings, rateLimit: rateLimit
         )
     }
 
@@ -220,10 +307,11 @@ public final class OSSClient: Sendable {
     /// Makes a client over another transport, clock and random source.
     package init(
         endpoint: String, region: String?, credentials: OSSCredentialsProvider, configuration: Configuration,
-        transport: any HTTPTransport, surroundings: Surroundings
+        transport: any HTTPTransport, surroundings: Surroundings, rateLimit: UploadRateLimit = .init()
     ) throws {
         self.address = try OSSEndpoint(endpoint)
         try self.address.validate(configuration.addressing)
+        try configuration.validate()
         guard configuration.retryPolicy.maximumAttempts >= 1 else {
             throw OSSError(
                 .invalidConfiguration, "the retry policy's maximumAttempts is below 1; 1 is a single attempt")
@@ -245,8 +333,17 @@ public final class OSSClient: Sendable {
         self.region = region
         self.configuration = configuration
         self.transport = transport
+        self.rateLimit = rateLimit
         self.surroundings = surroundings
         self.credentials = CredentialsCache(credentials, now: surroundings.now)
+    }
+
+    /// Bytes of bodies that all requests together send in a second, at most; nil is no limit.
+    ///
+    /// It may be changed while they are sent. Default: the configuration's.
+    public var uploadRateLimit: Int64? {
+        get { self.rateLimit.bytesPerSecond }
+        set { self.rateLimit.bytesPerSecond = newValue }
     }
 
     /// Ends what is under way with `OSSError.shutDown`, closes all connections, ends all threads, and returns then.

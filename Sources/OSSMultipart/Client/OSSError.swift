@@ -102,6 +102,12 @@ extension OSSError {
         /// The documented name.
         public var description: String { self.name }
 
+        /// Whether it carries an object's bytes, and so takes `x-oss-traffic-limit`.
+        var carriesObject: Bool {
+            [.putObject, .uploadPart, .appendObject, .getObject, .copyObject, .uploadPartCopy].contains(self)
+        }
+
+        // One for each operation of the service that there is here.
         static let initiateMultipartUpload = Operation("InitiateMultipartUpload")
         static let uploadPart = Operation("UploadPart")
         static let listParts = Operation("ListParts")

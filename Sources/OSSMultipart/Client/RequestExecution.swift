@@ -114,6 +114,10 @@ extension OSSClient {
         )
         try self.address.validate(
             bucket: request.bucket, self.configuration.addressing, request.operation)
+        if self.configuration.paysForRequests { signable.headers["x-oss-request-payer"] = "requester" }
+        if let limit = self.configuration.trafficLimit, request.operation.carriesObject {
+            signable.headers["x-oss-traffic-limit"] = String(limit)
+        }
         if let md5 { signable.headers["Content-MD5"] = Base64.encode(md5) }
         let date = Timestamp(milliseconds: self.surroundings.now() + self.clockOffset.value)
         do throws(DigestError) {
@@ -131,7 +135,7 @@ extension OSSClient {
         } catch {
             throw OSSError(.invalidConfiguration, "\(error)", operation: request.operation, underlying: error)
         }
-        signable.headers["User-Agent"] = OSSMultipartVersion.userAgent
+        signable.headers["User-Agent"] = self.configuration.userAgent
         var url = self.address.address(
             bucket: request.bucket, key: request.key, addressing: self.configuration.addressing
         )
