@@ -86,6 +86,9 @@ extension OSSError {
         public var description: String { self.name.rawValue }
     }
 
+    /// The service's ID of the request, which Alibaba Cloud's support asks for; nil where no reply came.
+    public var requestID: String? { self.service?.requestID ?? self.reply?.requestID }
+
     /// What names a reply that is no refusal.
     struct Reply: Sendable, Hashable {
         let status: Int

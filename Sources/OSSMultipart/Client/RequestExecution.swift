@@ -63,7 +63,7 @@ extension OSSClient {
                     }
                 }
                 let refusal = service ?? ServiceErrorDocument.standIn(for: response, operation: request.operation)
-                failure = Self.error(for: refusal, request)
+                failure = self.error(for: refusal, request, response, signedHeaders: outcome.signed?.headers)
                 if RetryClassifier.mayHaveBeenApplied(response, service) { mayBeApplied = true }
             case .failure(let error):
                 if error.kind == .shutDown {
@@ -263,9 +263,18 @@ extension OSSClient {
         )
     }
 
-    private static func error(for service: OSSError.Service, _ request: ServiceRequest) -> OSSError {
+    private func error(
+        for service: OSSError.Service, _ request: ServiceRequest, _ response: TransportResponse,
+        signedHeaders: HTTPFields?
+    ) -> OSSError {
+        var circumstances = ServiceAdvice.Circumstances(
+            operation: request.operation, now: self.surroundings.now(), region: self.region)
+        if service.code == .signatureDoesNotMatch, let signedHeaders {
+            circumstances.signature = SignatureDifference.advice(
+                on: response, request, signedHeaders: signedHeaders, region: self.region)
+        }
         return OSSError(
-            service.code == .invalidDigest ? .integrity : .service, ServiceAdvice.message(on: service),
+            service.code == .invalidDigest ? .integrity : .service, ServiceAdvice.message(on: service, circumstances),
             operation: request.operation, partNumber: request.partNumber, service: service
         )
     }
