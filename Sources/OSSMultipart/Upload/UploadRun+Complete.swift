@@ -176,7 +176,8 @@ extension UploadRun {
         }
     }
 
-    private func lookOrThrow(_ expectation: Expectation, after error: OSSError) async throws -> Look {
+    /// Looks at the key after a lost reply; where that shows nothing, the outcome is unknown.
+    func lookOrThrow(_ expectation: Expectation, after error: OSSError) async throws -> Look {
         let look: Look
         do { look = try await self.look(for: expectation) } catch is OSSError {
             throw Self.outcomeUnknown(after: error)
@@ -201,7 +202,7 @@ extension UploadRun {
             .outcomeUnknown,
             "the object may be stored or not, and it could not be found out; nothing was given up, run again to find out; what "
                 + "happened first: \(error.message)",
-            operation: .completeMultipartUpload, service: error.service, underlying: error
+            operation: error.operation, service: error.service, underlying: error
         )
     }
 

@@ -45,7 +45,7 @@ extension UploadRun {
         let region = self.source.region(at: 0, length: self.source.size)
         let digests = try await self.client.digests(of: region, md5: true, crc64: true)
         let expectation = Expectation(size: region.length, crc64: digests.crc64, md5: digests.md5)
-        guard case .ours(let object) = try await self.look(for: expectation) else { throw error }
+        guard case .ours(let object) = try await self.lookOrThrow(expectation, after: error) else { throw error }
         return object
     }
 
