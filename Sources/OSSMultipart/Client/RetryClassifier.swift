@@ -96,17 +96,25 @@ enum RetryClassifier {
 
     private static func serverTime(_ response: TransportResponse, _ service: OSSError.Service?) -> Timestamp? {
         if let text = service?.details["ServerTime"] {
-            if let time = Timestamp(iso8601: text) ?? Timestamp(httpDate: text) { return time }
+            if let time = self.plausible(Timestamp(iso8601: text) ?? Timestamp(httpDate: text)) { return time }
         }
-        // A clock before 2010 is no clock of the service.
-        return response.headers["Date"].flatMap { Timestamp(httpDate: $0) }
-            .flatMap { $0.seconds > 1_262_304_000 ? $0 : nil }
+        return self.date(of: response.headers)
+    }
+
+    /// The service's time as the `Date` of a reply tells it; nil where it tells none.
+    static func date(of headers: HTTPFields) -> Timestamp? {
+        self.plausible(headers["Date"].flatMap { Timestamp(httpDate: $0) })
+    }
+
+    /// A clock before 2010 is no clock of the service: a gateway's, say, that has just been switched on.
+    private static func plausible(_ time: Timestamp?) -> Timestamp? {
+        time.flatMap { $0.seconds > 1_262_304_000 ? $0 : nil }
     }
 
     private static func askedWait(_ headers: HTTPFields, now: Int64) -> Duration? {
         if let date = headers["Retry-After"].flatMap({ Timestamp(httpDate: $0) }) {
             // By the server's own clock, where it tells the time.
-            let present = headers["Date"].flatMap { Timestamp(httpDate: $0) } ?? Timestamp(milliseconds: now)
+            let present = self.date(of: headers) ?? Timestamp(milliseconds: now)
             return min(.milliseconds(max(0, date.milliseconds - present.milliseconds)), self.longestAskedWait)
         }
         if let seconds = headers["Retry-After"].flatMap({ Int64($0) }), seconds >= 0 {

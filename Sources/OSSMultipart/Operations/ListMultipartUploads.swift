@@ -84,7 +84,7 @@ extension OSSClient {
         }
         return try await self.perform(call) { (reply) throws(OSSError) in
             let root = try Document.read(reply, root: "ListMultipartUploadsResult", operation)
-            if let date = reply.headers["Date"].flatMap({ Timestamp(httpDate: $0) }) {
+            if let date = RetryClassifier.date(of: reply.headers) {
                 self.observedClockOffset.value = date.milliseconds - self.surroundings.now()
             }
             let encoding = root.string("EncodingType")
