@@ -27,6 +27,7 @@ import Testing
         return try JSONDecoder().decode(type, from: Data(output.utf8))
     }
 
+    // Case 1
     @Test func `A file is stored, and JSON on standard output says how`() async throws {
         try await withToolFixture { fixture in
             let file = try fixture.file("film.bin", parts: 10)
@@ -65,7 +66,7 @@ import Testing
         }
     }
 
-    // https://github.com/soto-project/soto/pull/515
+    // Case 33: https://github.com/soto-project/soto/pull/515
     @Test func `Killed at ten moments it goes on each time, and the object is right each time`() async throws {
         try await withToolFixture { fixture in
             let file = try fixture.file("film.bin", parts: 20)
@@ -119,6 +120,7 @@ import Testing
         }
     }
 
+    // Cases 53 and 82: https://github.com/aliyun/aliyun-oss-android-sdk/issues/78
     @Test(arguments: [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129)] as [(Int32, Int32)])
     func `A signal in mid-run keeps the progress, and the next run goes on`(signal: Int32, code: Int32) async throws {
         try await withToolFixture { fixture in
@@ -142,7 +144,7 @@ import Testing
         }
     }
 
-    // https://github.com/vm0-ai/vm0/pull/28100
+    // Case 83: https://github.com/vm0-ai/vm0/pull/28100
     @Test func `A signal during Complete leaves the outcome to the next run, and nothing is aborted`() async throws {
         try await withToolFixture { fixture in
             fixture.server.faults.add(
@@ -164,6 +166,7 @@ import Testing
         }
     }
 
+    // Case 49: https://github.com/googleapis/google-cloud-cpp/issues/6713
     @Test func `Two runs at once: one gets code 5, and when the other is killed its turn comes`() async throws {
         try await withToolFixture { fixture in
             fixture.hold(3...13)
@@ -184,6 +187,7 @@ import Testing
         }
     }
 
+    // Cases 25 and 26: https://github.com/dandi/dandi-cli/issues/1373
     @Test func `A source that changes during the run gives code 4`() async throws {
         try await withToolFixture { fixture in
             // These are asked to come again until the file has changed: the source is looked at before each attempt.
@@ -206,6 +210,7 @@ import Testing
         }
     }
 
+    // Case 13: https://github.com/aliyun/alibabacloud-oss-sdk/pull/286
     @Test func `Exit codes tell integrity, callback and refusal apart, and the message names code and request ID`()
         async throws
     {
@@ -236,7 +241,7 @@ import Testing
         }
     }
 
-    // https://github.com/Azure/azure-storage-azcopy/issues/2461
+    // Case 87: https://github.com/Azure/azure-storage-azcopy/issues/2461
     @Test func `A good run after a failed one speaks of no error`() async throws {
         try await withToolFixture { fixture in
             let file = try fixture.file("film.bin", parts: 4)
@@ -276,6 +281,7 @@ import Testing
         }
     }
 
+    // Case 73: https://github.com/haierkeys/custom-image-gateway/issues/25
     @Test(arguments: ["UPPER/k", "media//k", "media/\\k", "ab/k"])
     func `A name that the service refuses gives code 2 and no request`(address: String) async throws {
         try await withToolFixture { fixture in
@@ -288,6 +294,7 @@ import Testing
         }
     }
 
+    // Cases 28 and 88: https://github.com/aliyun/aliyun-oss-ios-sdk/issues/227
     @Test func `Missing files and credentials are told before anything is sent`() async throws {
         try await withToolFixture { fixture in
             let missing = try await fixture.run(fixture.copy(fixture.folder + "/missing", "k"))
@@ -308,6 +315,7 @@ import Testing
         }
     }
 
+    // Case 85: https://github.com/peak/s5cmd/issues/379
     @Test func `Servers that cannot be reached end the run with a message`() async throws {
         try await withToolFixture { fixture in
             let file = try fixture.file("film.bin", parts: 2)
@@ -321,7 +329,7 @@ import Testing
         }
     }
 
-    // https://github.com/jxxghp/MoviePilot/issues/6295
+    // Cases 52 and 78: https://github.com/jxxghp/MoviePilot/issues/6295
     @Test func `No secret is in any output or file, and records are their owner's alone`() async throws {
         let account = OSSServer.Account(
             accessKeyID: "STS.id", accessKeySecret: "SECRETSECRET", securityToken: "TOKENTOKEN")
@@ -351,7 +359,7 @@ import Testing
         }
     }
 
-    // https://github.com/aliyun/ossutil/issues/65
+    // Case 86: https://github.com/aliyun/ossutil/issues/65
     @Test func `Without a home it works and warns; with one the records go where XDG says`() async throws {
         try await withToolFixture { fixture in
             let file = try fixture.file("film.bin", parts: 4)
@@ -374,7 +382,7 @@ import Testing
         }
     }
 
-    // https://github.com/opentofu/opentofu/pull/2674
+    // Case 67: https://github.com/opentofu/opentofu/pull/2674
     @Test func `A dead proxy in the environment does not matter where the server is excluded`() async throws {
         try await withToolFixture { fixture in
             let file = try fixture.file("film.bin", parts: 2)
@@ -393,7 +401,7 @@ import Testing
         }
     }
 
-    // https://github.com/soto-project/soto/issues/463
+    // Case 32: https://github.com/soto-project/soto/issues/463
     @Test func `A large file takes little memory, and no file appears but the record`() async throws {
         try await withToolFixture { fixture in
             let path = fixture.folder + "/sparse.bin"

@@ -157,6 +157,7 @@ import Testing
         }
     }
 
+    // Cases 47 and 48: https://github.com/aliyun/aliyun-oss-csharp-sdk/pull/25
     @Test func `Keys that look alike have records of their own, and no key leaves the folder`() throws {
         let keys = [
             "a/b", "a%2Fb", "a:b", "a_b", "A/B", "../../evil", "..\\..\\evil", String(repeating: "k", count: 1023),

@@ -50,6 +50,7 @@ import Testing
         #expect(journal.parts[7] == bare)
     }
 
+    // Case 31: https://github.com/aws/aws-sdk-go/issues/2557
     @Test func `The line of a part takes at most 256 bytes`() {
         let largest = PartReceipt(
             number: 10_000, size: Limits.maximumPartSize, md5: Array(repeating: 0xFF, count: 16), crc64: .max,

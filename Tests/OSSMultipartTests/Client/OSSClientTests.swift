@@ -22,6 +22,7 @@ import Testing
 
     // MARK: Before anything is sent
 
+    // Case 73: https://github.com/haierkeys/custom-image-gateway/issues/25
     @Test(arguments: [
         ("UPPER", "k"), ("ab", "k"), ("-ab", "k"), ("ab-", "k"), ("a_b", "k"), (String(repeating: "a", count: 64), "k"),
         ("media", ""), ("media", "/k"), ("media", "\\k"), ("media", String(repeating: "k", count: 1024)),
@@ -328,6 +329,7 @@ import Testing
         try await client.abortMultipartUpload(.init(upload: self.upload))
     }
 
+    // Case 36: https://github.com/afreidah/s3-orchestrator/issues/1535
     @Test func `All pages of ListParts are read, repeated parts count once`() async throws {
         func page(_ numbers: [Int], next: Int?) -> ScriptedTransport.Answer {
             let parts = numbers.map { "<Part><PartNumber>\($0)</PartNumber><ETag>\"E\"</ETag><Size>1</Size></Part>" }
@@ -365,6 +367,7 @@ import Testing
         }
     }
 
+    // Case 52: https://github.com/jxxghp/MoviePilot/issues/6295
     @Test func `No secret is in any error, description, dump or request`() async throws {
         let credentials = try OSSCredentials(
             accessKeyID: "ak", accessKeySecret: "very-secret", securityToken: "the-token")

@@ -16,6 +16,7 @@ import Testing
         }
     }
 
+    // Case 50: https://github.com/soto-project/soto/pull/515
     @Test func `With the checkpoint lost the upload begins anew unless it may be taken over`() async throws {
         try await withLocalServer { fixture in
             let file = try fixture.file(size: 8 * Self.part + 5)

@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    // https://github.com/vm0-ai/vm0/pull/28100
+    // Case 83: https://github.com/vm0-ai/vm0/pull/28100
     @Test(arguments: [true, false])
     func `Cancelled while Complete is on its way, without a checkpoint, it leaves the object or nothing`(
         isApplied: Bool

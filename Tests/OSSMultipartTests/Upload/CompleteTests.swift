@@ -24,7 +24,7 @@ import Testing
         .init(action, operation: Self.complete, occurrences: times)
     }
 
-    // https://github.com/aws/aws-sdk-java-v2/issues/7068
+    // Cases 2, 3 and 4: https://github.com/aws/aws-sdk-java-v2/issues/7068
     @Test(
         arguments: [
             .respond(status: 200, code: "InternalError"), .respond(status: 500, code: "InternalError"),
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    // https://github.com/peak/s5cmd/issues/450
+    // Cases 5 and 6: https://github.com/peak/s5cmd/issues/450
     @Test(
         arguments: [
             .commitThenDrop, .commitThenRespond(status: 500, code: "InternalError"),
@@ -94,6 +94,7 @@ import Testing
         }
     }
 
+    // Case 7: https://github.com/peak/s5cmd/issues/450
     @Test func `The reply is lost, the upload is gone and no object is there: it begins anew`() async throws {
         try await self.withFile([
             Self.fault(.dropBeforeReply),
@@ -141,7 +142,7 @@ import Testing
         }
     }
 
-    // https://github.com/aliyun/aliyun-oss-ios-sdk/issues/286
+    // Case 13: https://github.com/aliyun/aliyun-oss-ios-sdk/issues/286
     @Test func `A stored object whose checksum differs is an integrity error, and the next run starts anew`()
         async throws
     {
@@ -158,7 +159,7 @@ import Testing
         }
     }
 
-    // https://github.com/minio/minio-dotnet/issues/1337
+    // Case 14: https://github.com/minio/minio-dotnet/issues/1337
     @Test func `Without any checksum in the replies the upload works, and the proof says what there was`() async throws
     {
         try await self.withFile([.init(.editReplyHeader("x-oss-hash-crc64ecma", nil))]) { fixture, file in
@@ -172,6 +173,7 @@ import Testing
         }
     }
 
+    // Case 12: https://github.com/minio/minio-dotnet/issues/1337
     @Test func `Without checksum and ETag the size is compared`() async throws {
         try await self.withFile([
             .init(.editReplyHeader("x-oss-hash-crc64ecma", nil)),
@@ -186,6 +188,7 @@ import Testing
         }
     }
 
+    // Case 12: https://github.com/minio/minio-dotnet/issues/1337
     @Test func `The ETag may come in the document alone or in the header alone`() async throws {
         for fault in [
             OSSServer.Fault(.editReplyHeader("ETag", nil), operation: Self.complete),
@@ -251,7 +254,7 @@ import Testing
         }
     }
 
-    // https://github.com/oven-sh/bun/pull/34044
+    // Case 3: https://github.com/oven-sh/bun/pull/34044
     @Test func `A well-formed result without an object behind it is not believed`() async throws {
         let result = "<CompleteMultipartUploadResult><ETag>\"X\"</ETag></CompleteMultipartUploadResult>"
         let faults = [Self.fault(.respondRaw(status: 200, body: Array(result.utf8)))]
@@ -296,6 +299,7 @@ import Testing
         }
     }
 
+    // Case 8: https://github.com/minio/minio-js/issues/452
     @Test func `Blanks before the document do not matter`() async throws {
         try await self.withFile([Self.fault(.editReplyBody(replacing: "<?xml", with: " \n\n   <?xml"))]) {
             fixture, file in

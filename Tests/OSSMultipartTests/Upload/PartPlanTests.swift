@@ -48,6 +48,7 @@ import Testing
         }
     }
 
+    // Case 31: https://github.com/aws/aws-sdk-go/issues/2557
     @Test func `Exactly 10,000 parts are allowed and one byte more is not`() throws {
         #expect(try PartPlan(size: 1_024_000_000, partSize: 102_400).count == 10_000)
         #expect {

@@ -56,6 +56,7 @@ import Testing
         }
     }
 
+    // Case 51: https://github.com/ali-sdk/ali-oss/issues/1190
     @Test func `A gap stays a gap, and a short last part that is stored is kept`() async throws {
         try await withLocalServer { fixture in
             let file = try fixture.file(size: Self.size)
@@ -76,7 +77,7 @@ import Testing
         }
     }
 
-    // https://github.com/aliyun/aliyun-oss-python-sdk/issues/17
+    // Case 41: https://github.com/aliyun/aliyun-oss-python-sdk/issues/17
     @Test func `Parts that the service has lost are sent again`() async throws {
         try await withLocalServer { fixture in
             let file = try fixture.file(size: Self.size)
@@ -88,6 +89,7 @@ import Testing
         }
     }
 
+    // Case 40: https://github.com/aliyun/alibabacloud-oss-python-sdk-v2/issues/174
     @Test func `All parts lost, the upload still there: all are sent again`() async throws {
         try await withLocalServer { fixture in
             let file = try fixture.file(size: Self.size)
@@ -133,7 +135,7 @@ import Testing
         }
     }
 
-    // https://github.com/s3tools/s3cmd/issues/346
+    // Case 35: https://github.com/s3tools/s3cmd/issues/346
     @Test func `All pages of the listing count`() async throws {
         try await withLocalServer { fixture in
             // More parts than one page has.
@@ -158,7 +160,7 @@ import Testing
         }
     }
 
-    // https://github.com/chimera-nas/chimera/issues/483
+    // Case 37: https://github.com/chimera-nas/chimera/issues/483
     @Test func `A listing whose marker does not grow ends the run, and a healed server lets the next one finish`()
         async throws
     {
@@ -184,6 +186,7 @@ import Testing
         }
     }
 
+    // Case 38: https://github.com/aliyun/aliyun-oss-android-sdk/issues/21
     @Test func `A listing in unusual XML is understood`() async throws {
         try await withLocalServer { fixture in
             let file = try fixture.file(size: Self.size)
@@ -214,7 +217,7 @@ import Testing
         }
     }
 
-    // https://github.com/aliyun/alibabacloud-oss-python-sdk-v2/issues/174
+    // Case 39: https://github.com/aliyun/alibabacloud-oss-python-sdk-v2/issues/174
     @Test func `An upload that is gone begins anew in the same run`() async throws {
         try await withLocalServer { fixture in
             let file = try fixture.file(size: Self.size)
@@ -302,6 +305,7 @@ import Testing
         }
     }
 
+    // Cases 15 and 34: https://github.com/aws-amplify/aws-sdk-android/pull/2504
     @Test func `Only Complete was missing: no part is sent`() async throws {
         try await withLocalServer { fixture in
             let file = try fixture.file(size: 10 * Self.part)
@@ -320,6 +324,7 @@ import Testing
 
     // MARK: The source between runs
 
+    // Case 42: https://github.com/kychee-com/run402/issues/316
     @Test func `A source of another size begins anew, and the old upload is aborted`() async throws {
         try await withLocalServer { fixture in
             let file = try fixture.file(size: Self.size)
@@ -334,7 +339,7 @@ import Testing
         }
     }
 
-    // https://github.com/tus/tus-js-client/issues/112
+    // Case 43: https://github.com/tus/tus-js-client/issues/112
     @Test func `A source whose content changed sends the parts that differ`() async throws {
         try await withLocalServer { fixture in
             let file = try fixture.file(size: Self.size)
@@ -349,6 +354,7 @@ import Testing
         }
     }
 
+    // Case 43: https://github.com/kychee-com/run402/issues/316
     @Test func `One byte changed with size and times restored is noticed`() async throws {
         try await withLocalServer { fixture in
             let file = try fixture.file(size: Self.size)
@@ -462,7 +468,7 @@ import Testing
 
     // MARK: The record
 
-    // https://github.com/franzopl/pesto/issues/113
+    // Case 44: https://github.com/franzopl/pesto/issues/113
     @Test func `A record cut anywhere lets the upload finish`() async throws {
         try await withLocalServer { fixture in
             let file = try fixture.file(size: 6 * Self.part)

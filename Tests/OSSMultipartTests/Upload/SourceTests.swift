@@ -39,11 +39,12 @@ import Testing
         }
     }
 
-    // https://github.com/dandi/dandi-cli/issues/1373
+    // Case 25: https://github.com/dandi/dandi-cli/issues/1373
     @Test func `A source that is cut while it is uploaded publishes nothing, and the next run works`() async throws {
         try await self.changed { try PosixFile(path: $0.path, .write).truncate(to: Int64(2 * Self.part)) }
     }
 
+    // Case 26: https://github.com/dandi/dandi-cli/issues/1373
     @Test func `A source that grows while it is uploaded publishes nothing, and the next run works`() async throws {
         try await self.changed {
             try PosixFile(path: $0.path, [.write, .append]).write(Array(repeating: 1, count: Self.part))
@@ -200,7 +201,7 @@ import Testing
         }
     }
 
-    // https://github.com/aws/aws-sdk-ruby/issues/2796
+    // Case 20: https://github.com/aws/aws-sdk-ruby/issues/2796
     @Test func `Without a checksum in the replies a flipped part is seen by its ETag`() async throws {
         try await withLocalServer { fixture in
             let wrong = "\"\(String(repeating: "0", count: 32))\""
@@ -227,6 +228,7 @@ import Testing
         }
     }
 
+    // Cases 19 and 20: https://github.com/aliyun/aliyun-oss-ios-sdk/issues/260
     @Test func `A part flipped on the way is seen and sent again`() async throws {
         try await withLocalServer { fixture in
             // Without Content-MD5 the service takes what it gets; its checksum tells.

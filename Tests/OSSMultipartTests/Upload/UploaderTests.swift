@@ -12,6 +12,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct UploaderTests {
     private static let part = Int(LocalFixture.partSize)
 
+    // Case 1
     @Test func `A file goes up in parts, each sent once, and nothing is left behind`() async throws {
         try await withLocalServer { fixture in
             let file = try fixture.file(size: 10 * Self.part + 17)
@@ -32,7 +33,7 @@ import Testing
         }
     }
 
-    // https://github.com/aws/aws-sdk-go/issues/2557
+    // Cases 21 and 27: https://github.com/aws/aws-sdk-go/issues/2557
     @Test(arguments: [0, 1, 63, 65, 4095, 4097, part - 1, part, part + 1, 2 * part, 2 * part + 1])
     func `Every size around the part size arrives whole, without an empty part`(size: Int) async throws {
         try await withLocalServer { fixture in
@@ -47,6 +48,7 @@ import Testing
         }
     }
 
+    // Case 1
     @Test func `No more parts are in flight than asked for, and more than one`() async throws {
         try await withLocalServer { fixture in
             fixture.server.faults.add(.init(.delay(.milliseconds(30)), operation: "UploadPart"))
@@ -59,7 +61,7 @@ import Testing
         }
     }
 
-    // https://github.com/alexmojaki/s3-stream-upload/issues/33
+    // Case 10: https://github.com/alexmojaki/s3-stream-upload/issues/33
     @Test func `Parts that finish in another order are joined in order`() async throws {
         try await withLocalServer { fixture in
             for part in 1...8 {
@@ -87,7 +89,7 @@ import Testing
         }
     }
 
-    // https://github.com/durch/rust-s3/pull/353
+    // Case 79: https://github.com/durch/rust-s3/pull/353
     @Test(arguments: [1, 3])
     func `Object headers go with the object, not with its parts, whether it is small or large`(parts: Int) async throws
     {
@@ -109,6 +111,7 @@ import Testing
         }
     }
 
+    // Case 84: https://github.com/oven-sh/bun/issues/43137
     @Test func `Without a checkpoint a failed upload is aborted and the first error is told`() async throws {
         try await withLocalServer { fixture in
             fixture.server.faults.add(
@@ -141,7 +144,7 @@ import Testing
         }
     }
 
-    // https://github.com/pingcap/tidb/pull/71162
+    // Case 11: https://github.com/pingcap/tidb/pull/71162
     @Test func `A refused last part publishes nothing, and the older object stays`() async throws {
         try await withLocalServer { fixture in
             try await fixture.server.putObject(bucket: LocalFixture.bucket, key: LocalFixture.key, data: [1, 2, 3])
@@ -181,7 +184,7 @@ import Testing
         }
     }
 
-    // https://github.com/aliyun/aliyun-oss-ios-sdk/issues/227
+    // Case 28: https://github.com/aliyun/aliyun-oss-ios-sdk/issues/227
     @Test func `A source that is no file is refused before anything is sent`() async throws {
         try await withLocalServer { fixture in
             let link = fixture.folder + "/dangling"
@@ -197,6 +200,7 @@ import Testing
         }
     }
 
+    // Case 29: https://github.com/aliyun/aliyun-oss-ios-sdk/issues/227
     @Test(arguments: ["a b#c%20d?.bin", "文件 😀.bin", "it's \"q\".bin", "a\\b.bin"])
     func `File names may hold anything`(name: String) async throws {
         try await withLocalServer { fixture in
@@ -212,7 +216,7 @@ import Testing
         }
     }
 
-    // https://github.com/aliyun/aliyun-oss-go-sdk/issues/439
+    // Case 72: https://github.com/aliyun/aliyun-oss-go-sdk/issues/439
     @Test(arguments: [OSSClient.SignatureVersion.v4, .v1])
     func `Keys may hold anything that the service takes`(version: OSSClient.SignatureVersion) async throws {
         let keys = [
@@ -234,6 +238,7 @@ import Testing
         }
     }
 
+    // Case 77: https://github.com/ali-sdk/ali-oss/issues/644
     @Test func `The token of temporary credentials goes with every request`() async throws {
         let account = OSSServer.Account(accessKeyID: "STS.ak", accessKeySecret: "sk", securityToken: "a-token")
         let credentials = try OSSCredentials(accessKeyID: "STS.ak", accessKeySecret: "sk", securityToken: "a-token")
@@ -245,7 +250,7 @@ import Testing
         }
     }
 
-    // https://github.com/ali-sdk/ali-oss/issues/644
+    // Case 64: https://github.com/ali-sdk/ali-oss/issues/644
     @Test func `A token that dies in the middle is renewed once for all parts`() async throws {
         let loads = Mutex(0)
         let provider = OSSCredentialsProvider.refreshing {
@@ -282,6 +287,7 @@ import Testing
         }
     }
 
+    // Case 49: https://github.com/googleapis/google-cloud-cpp/issues/6713
     @Test func `Two uploads to one key: the second is told that the first is at work, and the first is unharmed`()
         async throws
     {
@@ -299,6 +305,7 @@ import Testing
         }
     }
 
+    // Case 46: https://github.com/aliyun/aliyun-oss-ios-sdk/issues/352
     @Test
     func `A checkpoint folder that cannot be used is an error where it was named, and a warning where it was not`()
         async throws
