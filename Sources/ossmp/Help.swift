@@ -9,6 +9,8 @@ enum Help {
                 ossmp uploads files to Alibaba Cloud OSS in parts, and goes on where a broken upload broke.
 
                   ossmp cp FILE oss://BUCKET/KEY                        upload a file; run again to go on
+                  ossmp cp - oss://BUCKET/KEY                           upload standard input
+                  ossmp cp -r FOLDER oss://BUCKET/PREFIX/               upload a folder; run again to go on
                   ossmp ls-parts oss://BUCKET/KEY --upload-id ID        list the parts of an open upload
                   ossmp ls-uploads oss://BUCKET[/PREFIX]                list open uploads
                   ossmp abort oss://BUCKET/KEY (--upload-id ID | --all) give up an open upload
@@ -31,8 +33,12 @@ enum Help {
         case .cp:
             """
             ossmp cp FILE oss://BUCKET/KEY
+            ossmp cp - oss://BUCKET/KEY
+            ossmp cp -r FOLDER oss://BUCKET/PREFIX/
               Uploads a file. A run that broke is gone on with by the same command: only what is missing is sent.
               A key that is empty or ends with / gets the file's name behind it.
+              Standard input (-) is read once: an upload of it that breaks is given up. 1.9 TiB at most with the default part size.
+              A folder's run that broke passes over files that are stored and have not changed since.
             """
         case .listParts:
             """

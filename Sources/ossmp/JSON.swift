@@ -23,6 +23,10 @@ struct JSONObject {
         self.members.append("\(Self.quoted(name)):\(thousandths / 1000).\(zeros)\(fraction)")
     }
 
+    mutating func add(_ name: String, objects: [JSONObject]) {
+        self.members.append("\(Self.quoted(name)):[\(objects.map(\.text).joined(separator: ","))]")
+    }
+
     /// A value that is JSON already: true, false or null.
     mutating func add(_ name: String, literal: String) { self.members.append("\(Self.quoted(name)):\(literal)") }
 

@@ -40,6 +40,17 @@ struct Options {
             name: "region", argument: "REGION", help: "the region (default: OSS_REGION, or as the endpoint names it)"),
         Option(name: "addressing", argument: "STYLE", help: "auto, path, virtual or cname (default: auto)"),
         Option(name: "sign-version", argument: "V", help: "v4 or v1 (default: v4)"),
+        Option(name: "recursive", help: "a folder's files, each under its path from there (-r)", commands: [.cp]),
+        Option(
+            name: "include", argument: "PATTERN", help: "with -r: only files that match; may be given again",
+            commands: [.cp]),
+        Option(
+            name: "exclude", argument: "PATTERN", help: "with -r: no files or folders that match; may be given again",
+            commands: [.cp]),
+        Option(name: "symlinks", argument: "POLICY", help: "with -r: skip or follow (default: skip)", commands: [.cp]),
+        Option(
+            name: "delete-source", help: "with -r: delete each file that is stored, with the proof crc64",
+            commands: [.cp]),
         Option(
             name: "part-size", argument: "SIZE", help: "bytes of a part, for example 8MiB (default: by size)",
             commands: [.cp]),
@@ -189,7 +200,9 @@ struct Options {
 enum CommandLineReader {
     /// Long options have no letter: their values lie beyond every letter's.
     private static let firstLongValue: Int32 = 256
-    private static let letters: [(letter: Character, name: String)] = [("v", "verbose"), ("h", "help")]
+    private static let letters: [(letter: Character, name: String)] = [
+        ("v", "verbose"), ("h", "help"), ("r", "recursive"),
+    ]
 
     static func read(_ arguments: [String], _ options: [Options.Option]) throws -> ([String: [String]], [String]) {
         // SAFETY: the C library keeps pointers into the texts while it reads, and reorders the array; both are made here and

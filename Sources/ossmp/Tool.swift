@@ -32,6 +32,7 @@ enum Tool {
         switch options.action {
         case .help(let topic): Console.output(Help.text(topic))
         case .version: Console.output("ossmp \(OSSMultipartVersion.current)")
+        case .command(.cp) where options.has("recursive"): try await CopyFolderCommand(options).run(signals)
         case .command(.cp): try await CopyCommand(options).run(signals)
         case .command(.listParts): try await ListPartsCommand(options).run()
         case .command(.listUploads): try await ListUploadsCommand(options).run()

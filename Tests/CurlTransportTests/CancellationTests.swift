@@ -7,7 +7,7 @@ import SystemIO
 import Testing
 
 /// After a cancellation or a shutdown nothing is under way.
-@Suite(.timeLimit(.minutes(1))) struct CancellationTests {
+@Suite(.timeLimit(.minutes(5))) struct CancellationTests {
     /// Where a request can be when its task is cancelled.
     enum CancellationPoint: CaseIterable, Sendable {
         case sending, waiting, readingHead, readingBody

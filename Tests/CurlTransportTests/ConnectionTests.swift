@@ -7,7 +7,7 @@ import SystemIO
 import Testing
 
 /// How connections come about, are kept and are lost.
-@Suite(.timeLimit(.minutes(1))) struct ConnectionTests {
+@Suite(.timeLimit(.minutes(5))) struct ConnectionTests {
     /// A server that answers every request on every connection.
     private func echoServer() throws -> RawServer {
         try RawServer { connection in

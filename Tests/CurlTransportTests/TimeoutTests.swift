@@ -9,7 +9,7 @@ import Testing
 /// When a request is given up, and when it is not.
 ///
 /// Time is what these tests are about, so scripts wait here.
-@Suite(.timeLimit(.minutes(1))) struct TimeoutTests {
+@Suite(.timeLimit(.minutes(5))) struct TimeoutTests {
     private static let idle = Duration.milliseconds(500)
 
     private func request(_ server: RawServer, _ body: TransportBody = .none) -> TransportRequest {

@@ -6,7 +6,7 @@ import OSSWire
 import SystemIO
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct FaultFileTests {
+@Suite(.timeLimit(.minutes(5))) struct FaultFileTests {
     /// Hands a file of that content to a server.
     private func add(_ text: String, to server: OSSServer) throws {
         let folder = try Directory.createTemporary(named: "fault-file-tests")

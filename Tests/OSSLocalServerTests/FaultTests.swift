@@ -5,7 +5,7 @@ import OSSLocalServer
 import OSSWire
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct FaultTests {
+@Suite(.timeLimit(.minutes(5))) struct FaultTests {
     @Test func `A rule meets the requests that it names, as often as it says`() async throws {
         try await withServer { server, client async throws in
             server.faults.add(

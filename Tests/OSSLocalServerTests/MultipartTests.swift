@@ -5,7 +5,7 @@ import OSSLocalServer
 import OSSWire
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct MultipartTests {
+@Suite(.timeLimit(.minutes(5))) struct MultipartTests {
     private let large = bytes(102_400, seed: 1)
     private let small = bytes(7, seed: 2)
 

@@ -5,7 +5,7 @@ import OSSLocalServer
 import OSSWire
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ObjectTests {
+@Suite(.timeLimit(.minutes(5))) struct ObjectTests {
     @Test(arguments: [
         "a", "with space", "a+b", "a%2Fb", "%", "a?b#c", "a//b", "../up", "a/../b", "a/./b", "..", "~!*'()", "文件/😀",
         "\u{1}\r\n\t", "a&b=c", "a:b;c,d", "x\\y", String(repeating: "k", count: 1023),

@@ -6,7 +6,7 @@ import OSSWire
 import SystemIO
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct OperationTests {
+@Suite(.timeLimit(.minutes(5))) struct OperationTests {
     private func copy(
         _ client: TestClient, _ source: String, to key: String, headers: HTTPFields = [:]
     ) async throws -> TestReply {

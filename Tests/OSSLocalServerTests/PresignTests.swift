@@ -6,7 +6,7 @@ import OSSWire
 import SystemIO
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct PresignTests {
+@Suite(.timeLimit(.minutes(5))) struct PresignTests {
     private static let sts = OSSServer.Account(
         accessKeyID: "STS.1", accessKeySecret: "secret", securityToken: "a/token+with=signs")
 

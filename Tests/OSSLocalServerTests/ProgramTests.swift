@@ -6,7 +6,7 @@ import OSSWire
 import SystemIO
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ProgramTests {
+@Suite(.timeLimit(.minutes(5))) struct ProgramTests {
     @Test(
         arguments: [
             (["--help"], 0), (["--version"], 0), (["--nonsense"], 2), (["--port"], 2), (["--port", "70000"], 2),

@@ -6,7 +6,7 @@ import OSSWire
 import SystemIO
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct RestartTests {
+@Suite(.timeLimit(.minutes(5))) struct RestartTests {
     /// Runs a test with a folder that servers come and go on.
     private func withFolder(_ body: (String) async throws -> Void) async throws {
         let path = try Directory.createTemporary(named: "restart-tests")

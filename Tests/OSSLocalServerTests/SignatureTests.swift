@@ -6,7 +6,7 @@ import OSSWire
 import SystemIO
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct SignatureTests {
+@Suite(.timeLimit(.minutes(5))) struct SignatureTests {
     @Test(arguments: [TestClient.Signing.v4, .v1])
     func `A signed request is served, and a wrong secret is refused with the string to sign`(
         signing: TestClient.Signing

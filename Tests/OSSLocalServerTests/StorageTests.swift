@@ -6,7 +6,7 @@ import OSSWire
 import SystemIO
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct StorageTests {
+@Suite(.timeLimit(.minutes(5))) struct StorageTests {
     @Test func `A full store refuses what does not fit, and takes it again when there is room`() async throws {
         try await withServer({ $0.capacity = 250_000 }) { server, client async throws in
             #expect(try await client.send("PUT", key: "a", body: bytes(100_000)).status == 200)

@@ -30,8 +30,12 @@ struct ToolFixture: Sendable {
         try ToolProcess(arguments, environment: environment ?? self.environment, in: self.folder)
     }
 
-    func run(_ arguments: [String], environment: [String: String]? = nil) async throws -> ToolProcess.Outcome {
-        try await self.start(arguments, environment: environment).outcome()
+    func run(
+        _ arguments: [String], environment: [String: String]? = nil, input: String = "/dev/null"
+    ) async throws -> ToolProcess.Outcome {
+        try await ToolProcess(
+            arguments, environment: environment ?? self.environment, in: self.folder, input: input
+        ).outcome()
     }
 
     /// The command that uploads a file in small parts with a checkpoint folder of its own.

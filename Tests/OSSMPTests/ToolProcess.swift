@@ -40,7 +40,11 @@ struct ToolProcess: Sendable {
     }()
 
     /// Starts the tool with exactly this environment.
-    init(_ arguments: [String], environment: [String: String], in folder: String) throws {
+    ///
+    /// - Parameter input: the file that it reads as its standard input.
+    init(
+        _ arguments: [String], environment: [String: String], in folder: String, input: String = "/dev/null"
+    ) throws {
         self.folder = folder + "/run-\(UUID().uuidString)"
         try Directory.create(self.folder)
         let program = Self.programs + "/ossmp"
@@ -51,7 +55,7 @@ struct ToolProcess: Sendable {
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-        unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        unsafe posix_spawn_file_actions_addopen(&actions, 0, input, O_RDONLY, 0)
         for (descriptor, name) in [(1 as Int32, "out"), (2, "err")] {
             unsafe posix_spawn_file_actions_addopen(
                 &actions, descriptor, self.folder + "/" + name, O_WRONLY | O_CREAT | O_TRUNC, 0o600

@@ -5,7 +5,7 @@ import FoundationEssentials
 import OSSLocalServer
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct UploadCommandTests {
+@Suite(.timeLimit(.minutes(5))) struct UploadCommandTests {
     /// Leaves an open upload with two parts, and returns its ID.
     private func breakUpload(_ fixture: ToolFixture, key: String) async throws -> String {
         let file = try fixture.file("film.bin", parts: 4)

@@ -5,7 +5,7 @@ import Glibc
 import SystemIO
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct BlockingExecutorTests {
+@Suite(.timeLimit(.minutes(5))) struct BlockingExecutorTests {
     private struct Failed: Error {}
 
     @Test func `Results and errors come back`() async {

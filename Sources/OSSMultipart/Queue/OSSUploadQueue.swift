@@ -77,6 +77,13 @@ public struct OSSUploadQueue: Sendable {
         return try await QueueRun(queue: self, items: items, manifest: manifest, progress: progress).run()
     }
 
+    /// A manifest's name made of a folder and of where it goes, for programs that go on when they are called in the same way.
+    ///
+    /// The SHA-256 of all three, in 64 hexadecimal digits; nil where OpenSSL refuses to compute it.
+    public static func manifestName(folder: String, bucket: String, prefix: String) -> String? {
+        try? OSSCheckpoints.recordName(endpoint: folder, bucket: bucket, key: prefix)
+    }
+
     /// Begins in a task of its own and returns at once.
     public func start(_ items: [Item], manifest: String? = nil) -> OSSQueueTask {
         OSSQueueTask(queue: self, items: items, manifest: manifest)

@@ -55,7 +55,7 @@ private struct FullDiskStore: CheckpointStore {
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct FullDiskTests {
+@Suite(.timeLimit(.minutes(5))) struct FullDiskTests {
     private static let part = Int(LocalFixture.partSize)
 
     private func checkpoints(_ store: FullDiskStore, isRequired: Bool) -> OSSCheckpoints {

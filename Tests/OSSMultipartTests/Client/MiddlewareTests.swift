@@ -26,7 +26,7 @@ private final class Texts: Sendable {
     func add(_ text: String) { self.texts.withLock { $0.append(text) } }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct MiddlewareTests {
+@Suite(.timeLimit(.minutes(5))) struct MiddlewareTests {
     private static let initiated =
         "<InitiateMultipartUploadResult><UploadId>UPLOAD</UploadId></InitiateMultipartUploadResult>"
 

@@ -9,7 +9,7 @@ import Testing
 
 @testable import OSSMultipart
 
-@Suite(.timeLimit(.minutes(1))) struct ServiceAdviceTests {
+@Suite(.timeLimit(.minutes(5))) struct ServiceAdviceTests {
     private let upload = OSSMultipartUpload(bucket: "media", key: "k", uploadID: "U")
 
     /// What a client says of a refusal.

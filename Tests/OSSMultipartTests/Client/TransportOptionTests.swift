@@ -10,7 +10,7 @@ import Testing
 
 @testable import OSSMultipart
 
-@Suite(.timeLimit(.minutes(1))) struct TransportOptionTests {
+@Suite(.timeLimit(.minutes(5))) struct TransportOptionTests {
     private func credentials() throws -> OSSCredentialsProvider {
         let account = OSSServer.Account.test
         return .fixed(try OSSCredentials(accessKeyID: account.accessKeyID, accessKeySecret: account.accessKeySecret))

@@ -42,7 +42,7 @@ private final class TestClock: Sendable {
     func advance(seconds: Int64) { self.milliseconds.withLock { $0 += seconds * 1000 } }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct CredentialsCacheTests {
+@Suite(.timeLimit(.minutes(5))) struct CredentialsCacheTests {
     private func made() -> (TestClock, Source, CredentialsCache) {
         let clock = TestClock(), source = Source(clock)
         return (clock, source, CredentialsCache(source.provider, now: { clock.now }))

@@ -8,7 +8,7 @@ import Testing
 
 @testable import OSSMultipart
 
-@Suite(.timeLimit(.minutes(1))) struct CredentialsProviderTests {
+@Suite(.timeLimit(.minutes(5))) struct CredentialsProviderTests {
     private func check(
         _ provider: OSSCredentialsProvider, _ id: String, _ secret: String, _ token: String?
     ) async throws {

@@ -8,7 +8,7 @@ import Testing
 
 @testable import OSSMultipart
 
-@Suite(.timeLimit(.minutes(1))) struct AppendObjectTests {
+@Suite(.timeLimit(.minutes(5))) struct AppendObjectTests {
     private func request(_ position: Int64, _ bytes: [UInt8]) -> AppendObjectRequest {
         .init(bucket: LocalFixture.bucket, key: "log", position: position, body: .bytes(bytes))
     }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import OSSMultipart
 
-@Suite(.timeLimit(.minutes(1))) struct BucketTests {
+@Suite(.timeLimit(.minutes(5))) struct BucketTests {
     @Test func `A bucket is made, told of, and removed when it is empty`() async throws {
         try await withLocalServer({ $0.region = "cn-beijing" }) { fixture in
             let client = fixture.client

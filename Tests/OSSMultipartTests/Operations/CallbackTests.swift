@@ -8,7 +8,7 @@ import Testing
 @testable import OSSMultipart
 
 /// Callbacks to an application's server, at Complete and at Put.
-@Suite(.timeLimit(.minutes(1))) struct CallbackTests {
+@Suite(.timeLimit(.minutes(5))) struct CallbackTests {
     private static let part = Int(LocalFixture.partSize)
 
     private struct Answer: Decodable, Equatable { let id: Int }
@@ -185,7 +185,7 @@ import Testing
 }
 
 /// Names of records that the caller chooses.
-@Suite(.timeLimit(.minutes(1))) struct RecordNameTests {
+@Suite(.timeLimit(.minutes(5))) struct RecordNameTests {
     @Test func `An upload goes on under the name that the caller gave its record`() async throws {
         try await withLocalServer { fixture in
             fixture.server.faults.add(

@@ -9,7 +9,7 @@ import Testing
 
 @testable import OSSMultipart
 
-@Suite(.timeLimit(.minutes(1))) struct CopyObjectTests {
+@Suite(.timeLimit(.minutes(5))) struct CopyObjectTests {
     private static let source = OSSCopySource(bucket: LocalFixture.bucket, key: "a b/文+%?#&.bin")
 
     private func withSource(_ body: (LocalFixture) async throws -> Void) async throws {

@@ -8,7 +8,7 @@ import Testing
 
 @testable import OSSMultipart
 
-@Suite(.timeLimit(.minutes(1))) struct DeleteMultipleObjectsTests {
+@Suite(.timeLimit(.minutes(5))) struct DeleteMultipleObjectsTests {
     private static let keys = ["a", "b<&>\"'", "c d+e%", "文/é", "tab\tend", "line\nend", "r\rend"]
 
     @Test(arguments: [false, true])

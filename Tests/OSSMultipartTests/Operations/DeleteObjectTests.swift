@@ -8,7 +8,7 @@ import Testing
 
 @testable import OSSMultipart
 
-@Suite(.timeLimit(.minutes(1))) struct DeleteObjectTests {
+@Suite(.timeLimit(.minutes(5))) struct DeleteObjectTests {
     @Test func `An object is removed, and one that is not there counts as removed`() async throws {
         try await withLocalServer { fixture in
             try await fixture.server.putObject(bucket: LocalFixture.bucket, key: "a b/文", data: [1])

@@ -9,7 +9,7 @@ import Testing
 
 @testable import OSSMultipart
 
-@Suite(.timeLimit(.minutes(1))) struct GetObjectTests {
+@Suite(.timeLimit(.minutes(5))) struct GetObjectTests {
     private static let key = LocalFixture.key
 
     private func bytes(_ count: Int, seed: UInt64 = 1) -> [UInt8] {

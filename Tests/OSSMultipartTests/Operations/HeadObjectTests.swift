@@ -9,7 +9,7 @@ import Testing
 
 @testable import OSSMultipart
 
-@Suite(.timeLimit(.minutes(1))) struct HeadObjectTests {
+@Suite(.timeLimit(.minutes(5))) struct HeadObjectTests {
     @Test func `All that the reply says is told`() async throws {
         let transport = ScriptedTransport([
             .reply(

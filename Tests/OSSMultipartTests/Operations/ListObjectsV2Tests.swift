@@ -8,7 +8,7 @@ import Testing
 
 @testable import OSSMultipart
 
-@Suite(.timeLimit(.minutes(1))) struct ListObjectsV2Tests {
+@Suite(.timeLimit(.minutes(5))) struct ListObjectsV2Tests {
     private static let keys = ["a", "a b+c%", "d/1", "d/2", "d\u{1}", "e/", "z/文", "z文"]
 
     private func withObjects(_ body: (LocalFixture) async throws -> Void) async throws {

@@ -8,7 +8,7 @@ import Testing
 
 @testable import OSSMultipart
 
-@Suite(.timeLimit(.minutes(1))) struct ObjectACLTests {
+@Suite(.timeLimit(.minutes(5))) struct ObjectACLTests {
     @Test(arguments: ["default", "private", "public-read", "public-read-write"])
     func `Who may use an object is changed and told`(acl: String) async throws {
         try await withLocalServer { fixture in

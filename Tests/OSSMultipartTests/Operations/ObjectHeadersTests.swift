@@ -9,7 +9,7 @@ import Testing
 
 @testable import OSSMultipart
 
-@Suite(.timeLimit(.minutes(1))) struct ObjectHeadersTests {
+@Suite(.timeLimit(.minutes(5))) struct ObjectHeadersTests {
     private static func all() -> OSSObjectHeaders {
         var headers = OSSObjectHeaders()
         headers.contentType = "text/x"

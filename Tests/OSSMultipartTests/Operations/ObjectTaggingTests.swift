@@ -8,7 +8,7 @@ import Testing
 
 @testable import OSSMultipart
 
-@Suite(.timeLimit(.minutes(1))) struct ObjectTaggingTests {
+@Suite(.timeLimit(.minutes(5))) struct ObjectTaggingTests {
     private static let tags = [
         OSSTag("a b", "1+2=3"), OSSTag("颜色", "红"), OSSTag("empty", ""), OSSTag("x", "_:/-.@".dropLast().description),
     ]

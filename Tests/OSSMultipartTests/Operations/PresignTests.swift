@@ -9,7 +9,7 @@ import Testing
 
 @testable import OSSMultipart
 
-@Suite(.timeLimit(.minutes(1))) struct PresignTests {
+@Suite(.timeLimit(.minutes(5))) struct PresignTests {
     /// Sends a presigned request as somebody without credentials would.
     private func send(
         _ request: OSSPresignedRequest, body: [UInt8]? = nil, without: String? = nil

@@ -8,7 +8,7 @@ import Testing
 
 @testable import OSSMultipart
 
-@Suite(.timeLimit(.minutes(1))) struct UploadPartCopyTests {
+@Suite(.timeLimit(.minutes(5))) struct UploadPartCopyTests {
     private static let source = OSSCopySource(bucket: LocalFixture.bucket, key: "a b/文+%.bin")
     private let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 / 7) }
 

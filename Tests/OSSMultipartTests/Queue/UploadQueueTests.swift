@@ -10,7 +10,7 @@ import Testing
 @testable import OSSMultipart
 
 /// Many files in one queue.
-@Suite(.timeLimit(.minutes(1))) struct UploadQueueTests {
+@Suite(.timeLimit(.minutes(5))) struct UploadQueueTests {
     private static let part = Int(LocalFixture.partSize)
 
     /// Files of different sizes, small and large, and their items.
@@ -102,7 +102,8 @@ import Testing
             let uploader = fixture.uploader { $0.maximumPartsInFlight = 8 }
             let task = OSSUploadQueue(uploader: uploader).start(items, manifest: "batch")
             while task.snapshot.filesStored < 3
-                || fixture.server.parts(ofUpload: fixture.openUploads.first ?? "").count < 5 {
+                || fixture.server.parts(ofUpload: fixture.openUploads.first ?? "").count < 5
+            {
                 try await Task.sleep(for: .milliseconds(5))
             }
             task.cancel()
@@ -285,7 +286,7 @@ import Testing
         let list = Lock<[Int]>([])
     }
 
-    @Test(.timeLimit(.minutes(1))) func `Waiting owners have their turns one after the other`() async throws {
+    @Test(.timeLimit(.minutes(5))) func `Waiting owners have their turns one after the other`() async throws {
         let slots = PartSlots(count: 1)
         let order = Order()
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
@@ -303,7 +304,7 @@ import Testing
         #expect(slots.freeCount == 1)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `One that is cancelled while it waits gives its turn up and takes no slot`()
+    @Test(.timeLimit(.minutes(5))) func `One that is cancelled while it waits gives its turn up and takes no slot`()
         async throws
     {
         let slots = PartSlots(count: 1)

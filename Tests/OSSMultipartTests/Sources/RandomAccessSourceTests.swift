@@ -46,7 +46,7 @@ final class TestAsset: OSSRandomAccessSource {
 }
 
 /// Sources that are no files and can be read at any place.
-@Suite(.timeLimit(.minutes(1))) struct RandomAccessSourceTests {
+@Suite(.timeLimit(.minutes(5))) struct RandomAccessSourceTests {
     private static let part = Int(LocalFixture.partSize)
 
     private struct AssetGone: Error {}

@@ -11,7 +11,7 @@ import Testing
 @testable import OSSMultipart
 
 /// Sources that are read from their beginning to their end.
-@Suite(.timeLimit(.minutes(1))) struct StreamSourceTests {
+@Suite(.timeLimit(.minutes(5))) struct StreamSourceTests {
     private static let part = Int(LocalFixture.partSize)
 
     struct BrokenStream: Error {}

@@ -8,7 +8,7 @@ import Testing
 @testable import OSSMultipart
 
 /// Giving up leaves no upload behind, whatever the upload was doing.
-@Suite(.timeLimit(.minutes(1))) struct AbortTests {
+@Suite(.timeLimit(.minutes(5))) struct AbortTests {
     private static let part = Int(LocalFixture.partSize)
 
     /// What is on its way when the upload is given up.

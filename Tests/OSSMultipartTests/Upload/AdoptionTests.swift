@@ -7,7 +7,7 @@ import Testing
 
 @testable import OSSMultipart
 
-@Suite(.timeLimit(.minutes(1))) struct AdoptionTests {
+@Suite(.timeLimit(.minutes(5))) struct AdoptionTests {
     private static let part = Int(LocalFixture.partSize)
 
     private func loseRecords(_ fixture: LocalFixture) throws {

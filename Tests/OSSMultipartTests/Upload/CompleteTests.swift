@@ -7,7 +7,7 @@ import Testing
 
 @testable import OSSMultipart
 
-@Suite(.timeLimit(.minutes(1))) struct CompleteTests {
+@Suite(.timeLimit(.minutes(5))) struct CompleteTests {
     private static let part = Int(LocalFixture.partSize)
     private static let complete = "CompleteMultipartUpload"
 

@@ -8,7 +8,7 @@ import Testing
 @testable import OSSMultipart
 
 /// What the service lists is compared with the source, however it is cut into pages and whatever else happened.
-@Suite(.timeLimit(.minutes(1))) struct ListingTests {
+@Suite(.timeLimit(.minutes(5))) struct ListingTests {
     private static let part = Int(LocalFixture.partSize)
 
     /// Cuts a page of ListParts to its first part.

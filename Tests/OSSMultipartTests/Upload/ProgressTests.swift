@@ -8,7 +8,7 @@ import Testing
 
 @testable import OSSMultipart
 
-@Suite(.timeLimit(.minutes(1))) struct ProgressTests {
+@Suite(.timeLimit(.minutes(5))) struct ProgressTests {
     private static let part = Int(LocalFixture.partSize)
 
     @Test(arguments: 1...8 as ClosedRange<UInt64>)

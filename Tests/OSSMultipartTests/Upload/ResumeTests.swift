@@ -8,7 +8,7 @@ import Testing
 
 @testable import OSSMultipart
 
-@Suite(.timeLimit(.minutes(1))) struct ResumeTests {
+@Suite(.timeLimit(.minutes(5))) struct ResumeTests {
     private static let part = Int(LocalFixture.partSize)
     private static let size = 10 * part + 17
 

@@ -9,7 +9,7 @@ import Testing
 
 @testable import OSSMultipart
 
-@Suite(.timeLimit(.minutes(1))) struct SourceTests {
+@Suite(.timeLimit(.minutes(5))) struct SourceTests {
     private static let part = Int(LocalFixture.partSize)
 
     /// Uploads a file that `change` changes as soon as the first part is stored; the upload has to fail.

@@ -7,7 +7,7 @@ import Testing
 
 @testable import OSSMultipart
 
-@Suite(.timeLimit(.minutes(1))) struct UploadTaskTests {
+@Suite(.timeLimit(.minutes(5))) struct UploadTaskTests {
     private static let part = Int(LocalFixture.partSize)
 
     /// Begins an upload that stores the first parts and is held at the others.

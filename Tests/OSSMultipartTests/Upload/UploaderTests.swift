@@ -9,7 +9,7 @@ import Testing
 
 @testable import OSSMultipart
 
-@Suite(.timeLimit(.minutes(1))) struct UploaderTests {
+@Suite(.timeLimit(.minutes(5))) struct UploaderTests {
     private static let part = Int(LocalFixture.partSize)
 
     // Case 1
