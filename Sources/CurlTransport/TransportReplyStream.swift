@@ -19,7 +19,10 @@ package final class TransportReplyStream: Sendable {
     /// - Throws: `TransportError` where the reply broke off; `CancellationError` where the task is cancelled, and then
     ///   nothing of the transfer is under way any more.
     package func next() async throws -> [UInt8]? {
-        try Task.checkCancellation()
+        if Task.isCancelled {
+            self.buffer.cancel()
+            throw CancellationError()
+        }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { self.buffer.take($0) }
         } onCancel: {

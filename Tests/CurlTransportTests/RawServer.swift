@@ -75,7 +75,7 @@ extension RawServer {
     enum Failure: Error {
         /// The client closed or reset the connection, or the server is being let go.
         case ended
-        /// Nothing came for 20 seconds.
+        /// Nothing came for 240 seconds.
         case timedOut
     }
 
@@ -121,7 +121,7 @@ extension RawServer {
         init(_ descriptor: Int32, number: Int) {
             self.descriptor = descriptor
             self.number = number
-            RawSocket.setReceiveTimeout(descriptor, seconds: 20)
+            RawSocket.setReceiveTimeout(descriptor, seconds: 240)
         }
 
         /// All bytes that came.

@@ -4,6 +4,7 @@
 import CurlTransport
 import OSSWire
 import Synchronization
+import Synchronization
 import Testing
 
 /// Bodies of replies that are taken while they come.
@@ -116,12 +117,14 @@ import Testing
     }
 
     @Test func `A stream that is let go or cancelled ends the transfer`() async throws {
-        let ends = [Signal(), Signal()]
+        let ends = [Signal(), Signal(), Signal()]
+        let closed = Mutex(0)
         let server = try RawServer { connection in
             try connection.readRequest()
             try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\nabc")
-            // The client closes; the server's own time limit would be another failure.
-            do { while true { try connection.receive(upTo: 1024) } } catch RawServer.Failure.ended {
+            // The client closes; where the server's own time limit does, the test must not wait for ever.
+            do { while true { try connection.receive(upTo: 1024) } } catch {
+                if error as? RawServer.Failure == .ended { closed.withLock { $0 += 1 } }
                 ends[connection.number].fire()
             }
         }
@@ -135,7 +138,19 @@ import Testing
             task.cancel()
             await #expect(throws: CancellationError.self) { try await task.value }
             await ends[1].wait()
+
+            // One that is cancelled before it asks for the first bytes.
+            let third = try await transport.execute(self.get(server))
+            let late = Task {
+                while !Task.isCancelled { await Task.yield() }
+                return try await self.collect(third)
+            }
+            late.cancel()
+            await #expect(throws: CancellationError.self) { try await late.value }
+            await ends[2].wait()
+            withExtendedLifetime(third) {}
         }
+        #expect(closed.withLock { $0 } == 3)
     }
 
     @Test func `The end of the transport ends the stream`() async throws {

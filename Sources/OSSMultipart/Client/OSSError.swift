@@ -118,6 +118,7 @@ extension OSSError {
         static let abortMultipartUpload = Operation("AbortMultipartUpload")
         static let listMultipartUploads = Operation("ListMultipartUploads")
         static let putObject = Operation("PutObject")
+        static let postObject = Operation("PostObject")
         static let headObject = Operation("HeadObject")
         static let getObject = Operation("GetObject")
         static let deleteObject = Operation("DeleteObject")

@@ -121,7 +121,9 @@ extension OSSClient {
         if let md5 { signable.headers["Content-MD5"] = Base64.encode(md5) }
         let date = Timestamp(milliseconds: self.surroundings.now() + self.clockOffset.value)
         do throws(DigestError) {
-            if self.configuration.signatureVersion == .v1 {
+            if request.isSignedInBody {
+                // The form has its policy and the policy's signature.
+            } else if self.configuration.signatureVersion == .v1 {
                 try SignatureV1.sign(
                     &signable, date: date, accessKeyID: credentials.accessKeyID, secret: credentials.accessKeySecret,
                     securityToken: credentials.securityToken
@@ -159,12 +161,16 @@ extension OSSClient {
                 body = .file(file, offset: origin + region.offset, length: region.length)
             case .memory(let bytes):
                 body = .memory(bytes[Int(region.offset)..<Int(region.offset + region.length)])
-            case .custom(let source):
+            case .custom:
                 let pipe = BodyPipe(length: region.length)
-                maker = BodyMaker(source: source, region: region, pipe: pipe)
+                maker = BodyMaker(region: region, pipe: pipe, executor: self.blocking)
                 body = .pipe(pipe)
             case .stream: preconditionFailure("a stream is sent in pieces that are in memory")
             }
+        case .form(let head, let region, let tail):
+            let pipe = BodyPipe(length: request.body.length)
+            maker = BodyMaker(head: head, region: region, tail: tail, pipe: pipe, executor: self.blocking)
+            body = .pipe(pipe)
         }
         var outgoing = TransportRequest(method: request.method, url: signed.url, headers: signed.headers, body: body)
         outgoing.computesCRC64 = request.integrity.comparesCRC64

@@ -31,6 +31,8 @@ struct ServiceRequest: Sendable {
     var mayBeResent = true
     /// Whether sending it twice is the same as sending it once; else nothing below us may send it again unseen.
     var isIdempotent = true
+    /// Whether the body carries the signature: then no header does.
+    var isSignedInBody = false
     /// Where the number of bytes sent so far can be seen by others.
     var progress: TransferProgress?
     /// Whether the body of a reply of success is handed over while it comes in.
@@ -57,12 +59,15 @@ enum ServiceBody: Sendable {
     case bytes([UInt8])
     /// A region of an open source.
     case region(SourceRegion)
+    /// A region of an open source within a form.
+    case form(head: [UInt8], SourceRegion, tail: [UInt8])
 
     var length: Int64 {
         switch self {
         case .none: 0
         case .bytes(let bytes): Int64(bytes.count)
         case .region(let region): region.length
+        case .form(let head, let region, let tail): Int64(head.count) + region.length + Int64(tail.count)
         }
     }
 }

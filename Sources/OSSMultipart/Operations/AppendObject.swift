@@ -127,7 +127,7 @@ extension OSSClient {
         switch body {
         case .none: 0
         case .bytes(let bytes): CRC64.of(bytes)
-        case .region(let region):
+        case .region(let region), .form(_, let region, _):
             try await self.digests(of: region, md5: false, crc64: true).crc64 ?? 0
         }
     }

@@ -20,6 +20,16 @@ public struct OSSBody: Sendable {
         OSSBody(kind: .file(path: url.path(percentEncoded: false), range: range))
     }
 
+    /// The same as a region of an open source.
+    func openRegion(on executor: BlockingExecutor) async throws(OSSError) -> SourceRegion {
+        switch try await self.open(on: executor) {
+        case .region(let region), .form(_, let region, _): return region
+        case .bytes(let bytes):
+            return OpenSource(bytes: bytes, name: "bytes in memory").region(at: 0, length: Int64(bytes.count))
+        case .none: return OpenSource(bytes: [], name: "no bytes").region(at: 0, length: 0)
+        }
+    }
+
     /// Opens what has to be opened and looks at its size, on a thread that may block.
     func open(on executor: BlockingExecutor) async throws(OSSError) -> ServiceBody {
         switch self.kind {

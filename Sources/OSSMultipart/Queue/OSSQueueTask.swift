@@ -47,6 +47,8 @@ public struct OSSQueueTask: Sendable {
     /// Goes on with a paused queue: files that are done with are not touched again.
     public func resume() { self.run.resume() }
 
-    /// Stops the queue for good; records and manifest are kept, `value` throws `CancellationError`. Returns at once.
+    /// Stops the queue for good; records and manifest are kept.
+    ///
+    /// It returns at once; `value` throws `CancellationError`.
     public func cancel() { self.run.cancel() }
 }

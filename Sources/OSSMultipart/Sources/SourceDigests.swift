@@ -72,31 +72,55 @@ extension SourceRegion {
         return try digests.finish()
     }
 
-    /// Reads a region of a source of the caller's piece by piece.
+    /// Reads the region piece by piece, away from Swift's own threads where reading blocks.
     ///
     /// - Parameter take: gets each piece; false ends the reading.
-    func readPieces(of source: any OSSRandomAccessSource, take: ([UInt8]) async throws -> Bool) async throws {
+    func readPieces(
+        on executor: BlockingExecutor, take: ([UInt8]) async throws -> Bool
+    ) async throws {
         var done: Int64 = 0
         while done < self.length {
             try Task.checkCancellation()
-            var buffer = self.buffer()
-            let wanted = Int(min(Int64(buffer.count), self.length - done))
+            let piece = try await self.piece(at: done, on: executor)
+            done += Int64(piece.count)
+            guard try await take(piece) else { return }
+        }
+    }
+
+    /// The next bytes behind the first `done`, at least one.
+    private func piece(at done: Int64, on executor: BlockingExecutor) async throws -> [UInt8] {
+        var buffer = self.buffer()
+        let wanted = Int(min(Int64(buffer.count), self.length - done))
+        let place = self.offset + done
+        let count: Int
+        switch self.content {
+        case .stream: preconditionFailure("a stream has no regions")
+        case .memory(let bytes): return Array(bytes[Int(place)..<(Int(place) + wanted)])
+        case .file(let file, let origin):
+            do {
+                (buffer, count) = try await executor.run { [buffer] () throws(SystemError) in
+                    var buffer = buffer
+                    let count = try file.read(at: origin + place, into: &buffer, count: wanted)
+                    return (buffer, count)
+                }
+            } catch {
+                throw OSSError(.sourceUnreadable, "the source cannot be read: \(error)", underlying: error)
+            }
+        case .custom(let source):
             buffer.removeLast(buffer.count - wanted)
-            let count: Int
-            do { count = try await source.read(at: self.offset + done, into: &buffer) } catch {
+            do { count = try await source.read(at: place, into: &buffer) } catch {
                 throw try OSSError.sourceUnreadable(self.name, error)
             }
-            guard count > 0 else { throw self.becameShorter() }
             guard count <= wanted, buffer.count == wanted else {
                 throw OSSError(
                     .sourceUnreadable,
                     "the source \(self.name) says that it read \(count) bytes into a buffer for \(wanted), or changed the buffer's size"
                 )
             }
-            buffer.removeLast(wanted - count)
-            done += Int64(count)
-            guard try await take(buffer) else { return }
         }
+        guard count > 0 else { throw self.becameShorter() }
+        buffer.removeLast(buffer.count - count)
+        return buffer
     }
 
     private func becameShorter() -> OSSError {
@@ -110,9 +134,9 @@ extension SourceRegion {
 extension OSSClient {
     /// Computes digests of a region away from Swift's own threads; a cancelled task ends it between two reads.
     func digests(of region: SourceRegion, md5: Bool, crc64: Bool) async throws -> SourceDigests {
-        if case .custom(let source) = region.content {
+        if case .custom = region.content {
             var digests = try RunningDigests(md5: md5, crc64: crc64)
-            try await region.readPieces(of: source) { piece in
+            try await region.readPieces(on: self.blocking) { piece in
                 try digests.update(piece.span)
                 return true
             }
@@ -135,7 +159,7 @@ extension OSSClient {
             case .none: return try MessageDigest.of([], .md5)
             case .bytes(let bytes):
                 return try await self.blocking.run { () throws(DigestError) in try MessageDigest.of(bytes, .md5) }
-            case .region(let region):
+            case .region(let region), .form(_, let region, _):
                 let digests = try await self.digests(of: region, md5: true, crc64: false)
                 return digests.md5 ?? []
             }
