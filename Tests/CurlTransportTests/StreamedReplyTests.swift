@@ -4,7 +4,6 @@
 import CurlTransport
 import OSSWire
 import Synchronization
-import Synchronization
 import Testing
 
 /// Bodies of replies that are taken while they come.

@@ -57,7 +57,7 @@ public struct OSSUploadTask: Sendable {
     /// Empty until the source has been opened.
     public var partStates: [OSSPartState] { self.progress.partStates }
 
-    /// What happens to the upload: a stream for each reader, a snapshot first.
+    /// What happens to the upload: a stream for each reader, a snapshot and the warnings so far first.
     ///
     /// It ends with the upload.
     public var events: AsyncStream<OSSUploadEvent> { self.progress.events() }

@@ -134,7 +134,7 @@ final class UploadProgress: Sendable {
     /// How far the upload is.
     var snapshot: OSSUploadSnapshot { self.state.withLock { Self.refresh(&$0) } }
 
-    /// A stream of events for one reader, a snapshot first; it ends with the upload.
+    /// A stream of events for one reader, a snapshot and the warnings so far first; it ends with the upload.
     func events() -> AsyncStream<OSSUploadEvent> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: OSSUploadEvent.self, bufferingPolicy: .bufferingNewest(Self.bufferedEvents)
@@ -142,6 +142,11 @@ final class UploadProgress: Sendable {
         let number: Int? = self.state.withLock { state in
             let snapshot = Self.refresh(&state)
             continuation.yield(OSSUploadEvent(kind: .snapshot, partNumber: nil, message: nil, snapshot: snapshot))
+            // A reader that comes late has not missed what the user should know.
+            for warning in state.warnings {
+                continuation.yield(
+                    OSSUploadEvent(kind: .warning, partNumber: nil, message: warning, snapshot: snapshot))
+            }
             guard !snapshot.hasEnded else { return nil }
             state.nextReader += 1
             state.readers[state.nextReader] = continuation

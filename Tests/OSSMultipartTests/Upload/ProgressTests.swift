@@ -131,4 +131,17 @@ import Testing
         #expect(progress.snapshot.bytesDone == 600)
         progress.end()
     }
+
+    @Test func `A reader that comes late still hears of every warning, once`() async {
+        let progress = UploadProgress()
+        progress.warn("one")
+        progress.warn("two")
+        progress.warn("one")
+        let events = progress.events()
+        progress.warn("three")
+        progress.end()
+        var heard: [String] = []
+        for await event in events where event.kind == .warning { heard.append(event.message ?? "") }
+        #expect(heard == ["one", "two", "three"])
+    }
 }

@@ -154,8 +154,10 @@ import Testing
             #expect(fixture.count("CompleteMultipartUpload") == 0)
             #expect(try await fixture.object() == [1, 2, 3])
             fixture.server.removeAllRequests()
-            try await fixture.upload(file)
-            #expect(fixture.partsSent == [4, 5, 6])
+            let result = try await fixture.upload(file)
+            // The request that broke off may get into the log only now.
+            #expect(Set(fixture.partsSent) == [4, 5, 6])
+            #expect(result.partsResumed == 3)
             #expect(try await fixture.object() == file.bytes)
         }
     }
