@@ -11,7 +11,7 @@ RELEASE := -c release --static-swift-stdlib
 PACKAGES := libssl-dev libcurl4-openssl-dev libisal-dev libmicrohttpd-dev libxml2-dev pkg-config curl python3-venv
 LIBRARIES := libcrypto libcurl libisal libmicrohttpd libxml-2.0
 
-.PHONY: all deps build release test demo lint format interop fuzz soak clean
+.PHONY: all deps build release test demo lint format interop fuzz soak bench clean
 
 all: build
 
@@ -42,10 +42,10 @@ demo: release
 	bash Examples/demo.sh "$$($(SWIFT) build $(RELEASE) --show-bin-path)"
 
 lint:
-	$(SWIFT) format lint --strict --recursive Sources Tests Package.swift
+	$(SWIFT) format lint --strict --recursive Sources Tests Benchmarks Package.swift
 
 format:
-	$(SWIFT) format --in-place --recursive Sources Tests Package.swift
+	$(SWIFT) format --in-place --recursive Sources Tests Benchmarks Package.swift
 
 # The official Python SDKs as clients of the local server.
 interop: build
@@ -60,6 +60,11 @@ fuzz: deps
 SOAK_UPLOADS ?= 200
 soak: deps
 	SOAK_UPLOADS=$(SOAK_UPLOADS) $(SWIFT) test --filter SoakTests
+
+# Ours against the floor, in turns; BENCH_ROUNDS rounds of the cases whose names BENCH_CASES matches.
+bench: release
+	$(SWIFT) build $(RELEASE) --product bench-driver
+	python3 Benchmarks/run.py "$$($(SWIFT) build $(RELEASE) --show-bin-path)" .work/bench
 
 clean:
 	rm -rf .build .work

@@ -71,6 +71,15 @@ let package = Package(
             swiftSettings: settings
         ),
 
+        // The library without the tool, for `make bench`.
+        .executableTarget(
+            name: "bench-driver",
+            dependencies: ["OSSMultipart"],
+            path: "Benchmarks/driver",
+            packageAccess: false,
+            swiftSettings: settings
+        ),
+
         // Feeds the readers of foreign bytes; `make fuzz` builds it with libFuzzer.
         .systemLibrary(name: "CFuzzer", path: "Tests/Fuzz/CFuzzer"),
         .executableTarget(
