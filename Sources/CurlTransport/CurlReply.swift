@@ -28,25 +28,26 @@ struct CurlReply {
     /// Takes one line of a head, with the line break at its end.
     mutating func appendHeadLine(_ line: Span<UInt8>) {
         self.bytesReceived += Int64(line.count)
-        let text = Self.text(line)
-        if text.utf8.starts(with: "HTTP/".utf8), self.status == 0 || self.isHeadComplete {
-            let digits = text.utf8.drop { $0 != UInt8(ascii: " ") }.drop { $0 == UInt8(ascii: " ") }.prefix(3)
-            self.status = Int(String(decoding: Array(digits), as: UTF8.self)) ?? 0
+        let line = line.extracting(first: Self.lengthWithoutBreak(line))
+        if self.status == 0 || self.isHeadComplete, Self.isStatusLine(line) {
+            self.status = Self.status(line)
             self.headers = HTTPFields()
             self.isHeadComplete = false
         } else if self.isHeadComplete {
             // A trailer: the reply's head is complete.
-        } else if text.isEmpty {
+        } else if line.isEmpty {
             self.closeField()
             self.isHeadComplete = true
-        } else if text.utf8.first == UInt8(ascii: " ") || text.utf8.first == UInt8(ascii: "\t") {
-            let more = text.trimmedBlanks
+        } else if line[0].isBlank {
+            let more = Self.trimmed(line)
             if let field = self.openField, !more.isEmpty {
                 self.openField?.value = field.value.isEmpty ? more : "\(field.value) \(more)"
             }
-        } else if let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) {
+        } else if let colon = line.indices.first(where: { line[$0] == UInt8(ascii: ":") }) {
             self.closeField()
-            self.openField = (text[..<colon].trimmedBlanks, text[text.utf8.index(after: colon)...].trimmedBlanks)
+            self.openField = (
+                Self.trimmed(line.extracting(..<colon)), Self.trimmed(line.extracting((colon + 1)...))
+            )
         }
     }
 
@@ -91,11 +92,39 @@ struct CurlReply {
         self.openField = nil
     }
 
-    /// The line without its line break; bytes that are not UTF-8 are replaced.
-    private static func text(_ line: Span<UInt8>) -> String {
+    // MARK: Lines
+
+    private static func lengthWithoutBreak(_ line: Span<UInt8>) -> Int {
         var end = line.count
         while end > 0, line[end - 1] == 0x0A || line[end - 1] == 0x0D { end -= 1 }
-        // SAFETY: the pointer is used within the closure, and `end` lies within the line.
-        return unsafe line.withUnsafeBufferPointer { unsafe String(decoding: $0[..<end], as: UTF8.self) }
+        return end
+    }
+
+    private static func isStatusLine(_ line: Span<UInt8>) -> Bool {
+        "HTTP/".withUTF8Bytes { prefix in
+            guard line.count >= prefix.count else { return false }
+            for index in prefix.indices where line[index] != prefix[index] { return false }
+            return true
+        }
+    }
+
+    /// The status of a status line: up to three digits behind its first blanks; 0 where there are none.
+    private static func status(_ line: Span<UInt8>) -> Int {
+        var index = 0, status = 0
+        while index < line.count, line[index] != UInt8(ascii: " ") { index += 1 }
+        while index < line.count, line[index] == UInt8(ascii: " ") { index += 1 }
+        for digit in index..<min(index + 3, line.count) {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(line[digit]) else { return 0 }
+            status = status * 10 + Int(line[digit] - UInt8(ascii: "0"))
+        }
+        return status
+    }
+
+    /// The text without blanks and tabs at its ends; bytes that are not UTF-8 are replaced.
+    private static func trimmed(_ bytes: Span<UInt8>) -> String {
+        var start = 0, end = bytes.count
+        while start < end, bytes[start].isBlank { start += 1 }
+        while end > start, bytes[end - 1].isBlank { end -= 1 }
+        return String(utf8Count: end - start) { bytes[start + $0] }
     }
 }

@@ -24,52 +24,85 @@ extension TransportRequest {
             guard Self.isToken(field.name) else {
                 throw TransportError(.configuration, "A header's name holds characters that no name may have.")
             }
-            guard field.value.utf8.allSatisfy({ $0 != 0 && $0 != 0x0A && $0 != 0x0D }) else {
+            guard Self.isValue(field.value) else {
                 throw TransportError(.configuration, "The value of header \(field.name) holds a line break or a NUL.")
             }
-            switch field.name.loweredASCII {
-            case "content-length":
+            if field.name.equalsIgnoringASCIICase("Content-Length") {
                 guard let length = self.body.length, field.value.trimmedBlanks == String(length) else {
                     throw TransportError(.configuration, "The header Content-Length contradicts the body.")
                 }
-            case "transfer-encoding", "expect", "trailer", "upgrade":
+            } else if Self.transportFields.contains(where: { $0.equalsIgnoringASCIICase(field.name) }) {
                 throw TransportError(.configuration, "The header \(field.name) is the transport's business.")
-            default: break
             }
         }
         return origin
     }
 
+    /// Fields that say how the body is framed, which libcurl does.
+    private static let transportFields = ["Transfer-Encoding", "Expect", "Trailer", "Upgrade"]
+
     /// `host:port` of the address, after a look at its characters.
     private func originOfURL() throws(TransportError) -> String {
-        // A fragment is never sent, so a bare `#` is a key that somebody forgot to escape.
-        guard self.url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") }) else {
-            throw TransportError(.configuration, "The address holds characters that must be escaped.")
+        let outcome = self.url.withUTF8Bytes { bytes -> Result<String, TransportError> in
+            func flawed(_ flaw: String) -> Result<String, TransportError> {
+                .failure(TransportError(.configuration, flaw))
+            }
+            for index in bytes.indices {
+                // A fragment is never sent, so a bare `#` is a key that somebody forgot to escape.
+                guard bytes[index] > 0x20, bytes[index] < 0x7F, bytes[index] != UInt8(ascii: "#") else {
+                    return flawed("The address holds characters that must be escaped.")
+                }
+            }
+            let isSecure = Self.has(bytes, prefix: "https://")
+            guard isSecure || Self.has(bytes, prefix: "http://") else {
+                return flawed("The address begins neither with http:// nor with https://.")
+            }
+            let start = isSecure ? 8 : 7
+            var end = start, hasPort = false
+            while end < bytes.count, bytes[end] != UInt8(ascii: "/"), bytes[end] != UInt8(ascii: "?") {
+                switch bytes[end] {
+                case UInt8(ascii: "@"): return flawed("The address has no host, or a user name before it.")
+                case UInt8(ascii: ":"): hasPort = true
+                // The colons before it are those of an IPv6 address.
+                case UInt8(ascii: "]"): hasPort = false
+                default: break
+                }
+                end += 1
+            }
+            guard end > start else { return flawed("The address has no host, or a user name before it.") }
+            let authority = String(utf8Count: end - start) { bytes[start + $0] }
+            return .success(hasPort ? authority : "\(authority):\(isSecure ? 443 : 80)")
         }
-        let scheme = self.url.prefix { $0 != ":" }
-        let rest = self.url.dropFirst(scheme.count)
-        let isSecure = scheme.equalsIgnoringASCIICase("https")
-        guard isSecure || scheme.equalsIgnoringASCIICase("http"), rest.hasPrefix("://") else {
-            throw TransportError(.configuration, "The address begins neither with http:// nor with https://.")
+        return try outcome.get()
+    }
+
+    private static func has(_ bytes: Span<UInt8>, prefix: String) -> Bool {
+        prefix.withUTF8Bytes { bytes.extracting(first: $0.count).equalsIgnoringASCIICase($0) }
+    }
+
+    /// Whether the text can be a field's value: it breaks no line.
+    private static func isValue(_ text: String) -> Bool {
+        text.withUTF8Bytes { bytes in
+            for index in bytes.indices where bytes[index] == 0 || bytes[index] == 0x0A || bytes[index] == 0x0D {
+                return false
+            }
+            return true
         }
-        let authority = rest.dropFirst(3).prefix { $0 != "/" && $0 != "?" }
-        guard !authority.isEmpty, !authority.contains("@") else {
-            throw TransportError(.configuration, "The address has no host, or a user name before it.")
-        }
-        let hasPort = authority.lastIndex(of: ":").map { !authority[$0...].contains("]") } ?? false
-        return hasPort ? String(authority) : "\(authority):\(isSecure ? 443 : 80)"
     }
 
     /// Whether the text is a token of RFC 9110, section 5.6.2.
     private static func isToken(_ text: String) -> Bool {
-        !text.isEmpty
-            && text.utf8.allSatisfy { byte in
-                switch byte {
+        text.withUTF8Bytes { bytes in
+            for index in bytes.indices {
+                switch bytes[index] {
                 case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "a")...UInt8(ascii: "z"):
-                    true
-                default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+                    UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"):
+                    continue
+                case let byte where "!#$%&'*+.^_`|~".utf8.contains(byte): continue
+                default: return false
                 }
             }
+            return !bytes.isEmpty
+        }
     }
 }

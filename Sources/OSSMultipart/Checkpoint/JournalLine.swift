@@ -32,15 +32,27 @@ struct JournalLine: Sendable, Equatable {
     /// The line as it is written, with its checksum and line feed.
     var bytes: [UInt8] {
         var text = self.kind
-        for (name, value) in self.values { text += " \(name)=\(PercentEncoding.encode(value))" }
+        for (name, value) in self.values {
+            text += " "
+            text += name
+            text += "="
+            text += PercentEncoding.encode(value)
+        }
         return Self.guarded(Array(text.utf8))
     }
 
     /// A line from what stands behind its checksum.
     static func guarded(_ rest: [UInt8]) -> [UInt8] {
-        let digits = String(CRC64.of(rest), radix: 16)
-        let zeros = String(repeating: "0", count: 16 - digits.count)
-        return Array("\(zeros)\(digits) ".utf8) + rest + [0x0A]
+        let checksum = CRC64.of(rest)
+        var line: [UInt8] = []
+        line.reserveCapacity(rest.count + 18)
+        for shift in stride(from: 60, through: 0, by: -4) {
+            line.append(Hex.lowerDigit(UInt8(truncatingIfNeeded: checksum >> shift & 15)))
+        }
+        line.append(0x20)
+        line += rest
+        line.append(0x0A)
+        return line
     }
 
     /// Reads a line without its line feed; nil where the checksum or the form is wrong.

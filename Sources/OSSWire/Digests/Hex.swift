@@ -3,14 +3,35 @@
 
 /// Bytes as hexadecimal digits.
 package enum Hex {
-    static let upperDigits = Array("0123456789ABCDEF".utf8)
-    private static let lowerDigits = Array("0123456789abcdef".utf8)
-
     /// The bytes in lower-case digits, two a byte.
-    package static func lower(_ bytes: some Sequence<UInt8>) -> String { self.encode(bytes, self.lowerDigits) }
+    package static func lower(_ bytes: [UInt8]) -> String { self.encode(bytes, ten: UInt8(ascii: "a")) }
 
     /// The bytes in upper-case digits, two a byte: the form of OSS ETags.
-    package static func upper(_ bytes: some Sequence<UInt8>) -> String { self.encode(bytes, self.upperDigits) }
+    package static func upper(_ bytes: [UInt8]) -> String { self.encode(bytes, ten: UInt8(ascii: "A")) }
+
+    /// The lower-case digit of a value below 16.
+    package static func lowerDigit(_ value: UInt8) -> UInt8 { self.digit(value, ten: UInt8(ascii: "a")) }
+
+    /// The upper-case digit of a value below 16.
+    package static func upperDigit(_ value: UInt8) -> UInt8 { self.digit(value, ten: UInt8(ascii: "A")) }
+
+    /// The digit of a value below 16.
+    ///
+    /// - Parameter ten: the digit of ten, `a` or `A`.
+    static func digit(_ value: UInt8, ten: UInt8) -> UInt8 { value < 10 ? UInt8(ascii: "0") + value : ten + value - 10 }
+
+    /// Whether a text is these bytes in hexadecimal digits of either case.
+    package static func isEqual(_ text: String, _ bytes: [UInt8]) -> Bool {
+        text.withUTF8Bytes { digits in
+            guard digits.count == bytes.count * 2 else { return false }
+            for (index, byte) in bytes.enumerated() {
+                guard self.value(ofDigit: digits[2 * index]) == byte >> 4,
+                    self.value(ofDigit: digits[2 * index + 1]) == byte & 15
+                else { return false }
+            }
+            return true
+        }
+    }
 
     /// Reads pairs of digits of either case; nil where the text is anything else.
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
@@ -36,12 +57,10 @@ package enum Hex {
         }
     }
 
-    private static func encode(_ bytes: some Sequence<UInt8>, _ digits: [UInt8]) -> String {
-        var text: [UInt8] = []
-        for byte in bytes {
-            text.append(digits[Int(byte >> 4)])
-            text.append(digits[Int(byte & 15)])
+    private static func encode(_ bytes: [UInt8], ten: UInt8) -> String {
+        String(utf8Count: bytes.count * 2) { place in
+            let byte = bytes[place / 2]
+            return self.digit(place.isMultiple(of: 2) ? byte >> 4 : byte & 15, ten: ten)
         }
-        return String(decoding: text, as: UTF8.self)
     }
 }

@@ -26,11 +26,18 @@ package struct DigestError: Error, Sendable, Equatable, CustomStringConvertible 
         /// 20 bytes; signature V1.
         case sha1 = "SHA1"
 
+        // Fetched once and kept: what EVP_md5() and its like return is looked up again at each digest.
+        // SAFETY: OpenSSL's algorithms do not change and may be used by all threads at once.
+        private nonisolated(unsafe) static let fetchedMD5 = unsafe EVP_MD_fetch(nil, "MD5", nil)
+        private nonisolated(unsafe) static let fetchedSHA256 = unsafe EVP_MD_fetch(nil, "SHA256", nil)
+        private nonisolated(unsafe) static let fetchedSHA1 = unsafe EVP_MD_fetch(nil, "SHA1", nil)
+
+        /// The algorithm's implementation; nil where OpenSSL has none, or its configuration forbids it.
         var handle: OpaquePointer? {
             switch self {
-            case .md5: unsafe EVP_md5()
-            case .sha256: unsafe EVP_sha256()
-            case .sha1: unsafe EVP_sha1()
+            case .md5: unsafe Self.fetchedMD5
+            case .sha256: unsafe Self.fetchedSHA256
+            case .sha1: unsafe Self.fetchedSHA1
             }
         }
     }
@@ -46,7 +53,9 @@ package struct DigestError: Error, Sendable, Equatable, CustomStringConvertible 
     package init(_ algorithm: Algorithm) throws(DigestError) {
         // SAFETY: the context is freed here where it cannot be begun, else by deinit.
         let context = unsafe EVP_MD_CTX_new()
-        guard unsafe context != nil, unsafe EVP_DigestInit_ex(context, algorithm.handle, nil) == 1 else {
+        guard unsafe context != nil, let handle = unsafe algorithm.handle,
+            unsafe EVP_DigestInit_ex(context, handle, nil) == 1
+        else {
             unsafe EVP_MD_CTX_free(context)
             throw DigestError(algorithm: algorithm.rawValue)
         }
@@ -95,13 +104,14 @@ package enum HMAC {
     package static func authenticationCode(
         for message: [UInt8], key: [UInt8], _ algorithm: MessageDigest.Algorithm
     ) throws(DigestError) -> [UInt8] {
+        guard let handle = unsafe algorithm.handle else { throw DigestError(algorithm: "HMAC-" + algorithm.rawValue) }
         var isDone = false
         let code = unsafe [UInt8](unsafeUninitializedCapacity: Int(EVP_MAX_MD_SIZE)) { buffer, count in
             var length: UInt32 = 0
             // SAFETY: all pointers are used within the call; EVP_MAX_MD_SIZE bounds every code.
             isDone =
                 unsafe COpenSSL.HMAC(
-                    algorithm.handle, key, Int32(key.count), message, message.count, buffer.baseAddress, &length
+                    handle, key, Int32(key.count), message, message.count, buffer.baseAddress, &length
                 ) != nil
             count = isDone ? Int(length) : 0
         }

@@ -53,29 +53,68 @@ extension HTTPFields: ExpressibleByDictionaryLiteral {
 
 extension StringProtocol {
     /// Whether two ASCII texts are equal when the letters' case is left out of account.
-    package func equalsIgnoringASCIICase(_ other: some StringProtocol) -> Bool {
-        let ours = self.utf8, theirs = other.utf8
-        guard ours.count == theirs.count else { return false }
-        return zip(ours, theirs).allSatisfy { $0.loweredASCII == $1.loweredASCII }
+    @inlinable package func equalsIgnoringASCIICase(_ other: some StringProtocol) -> Bool {
+        self.withUTF8Bytes { ours in other.withUTF8Bytes { theirs in ours.equalsIgnoringASCIICase(theirs) } }
     }
 
     /// The text with A to Z lowered and nothing else changed.
-    package var loweredASCII: String {
-        String(decoding: self.utf8.map(\.loweredASCII), as: UTF8.self)
+    @inlinable package var loweredASCII: String {
+        self.withUTF8Bytes { bytes in
+            String(utf8Count: bytes.count) { bytes[$0].loweredASCII }
+        }
     }
 
     /// The text without blanks and tabs at its ends.
-    package var trimmedBlanks: String {
-        let isBlank: (UInt8) -> Bool = { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
-        let rest = Array(self.utf8.drop(while: isBlank))
-        guard let last = rest.lastIndex(where: { !isBlank($0) }) else { return "" }
-        return String(decoding: rest[...last], as: UTF8.self)
+    @inlinable package var trimmedBlanks: String {
+        self.withUTF8Bytes { bytes in
+            var start = 0, end = bytes.count
+            while start < end, bytes[start].isBlank { start += 1 }
+            while end > start, bytes[end - 1].isBlank { end -= 1 }
+            return end - start == bytes.count ? String(self) : String(utf8Count: end - start) { bytes[start + $0] }
+        }
+    }
+
+    /// Lends the text's UTF-8, in place wherever it can be had so.
+    ///
+    /// Header fields are looked at byte by byte several times a request: going by Swift's characters, or by its collections of
+    /// code units without their types known, would take most of a small request's time.
+    @inlinable package func withUTF8Bytes<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
+        let inPlace = self.utf8.withContiguousStorageIfAvailable { buffer in
+            // SAFETY: the buffer is the text's, for the length of the closure.
+            unsafe body(Span(_unsafeElements: buffer))
+        }
+        return inPlace ?? body(Array(self.utf8).span)
+    }
+}
+
+extension String {
+    /// Makes a text of so many bytes, each told by its place; what is not UTF-8 is replaced.
+    @inlinable package init(utf8Count count: Int, _ byte: (Int) -> UInt8) {
+        self = unsafe String(unsafeUninitializedCapacity: count) { buffer in
+            // SAFETY: the buffer holds `count` bytes.
+            for index in 0..<count { unsafe buffer[index] = byte(index) }
+            return count
+        }
+    }
+}
+
+extension Span<UInt8> {
+    /// Whether two ASCII texts are equal when the letters' case is left out of account.
+    @inlinable package func equalsIgnoringASCIICase(_ other: Span<UInt8>) -> Bool {
+        guard self.count == other.count else { return false }
+        for index in self.indices where self[index] != other[index] {
+            guard self[index].loweredASCII == other[index].loweredASCII else { return false }
+        }
+        return true
     }
 }
 
 extension UInt8 {
     /// The byte, with A to Z lowered.
-    package var loweredASCII: UInt8 {
-        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
+    @inlinable package var loweredASCII: UInt8 {
+        self &- UInt8(ascii: "A") < 26 ? self | 0x20 : self
     }
+
+    /// Whether it is a blank or a tab.
+    @inlinable package var isBlank: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
 }

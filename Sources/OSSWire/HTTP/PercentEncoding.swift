@@ -5,18 +5,28 @@
 package enum PercentEncoding {
     /// Escapes `text`'s UTF-8; with `keepingSlash` a slash stays (paths), else it is escaped (queries).
     package static func encode(_ text: some StringProtocol, keepingSlash: Bool = false) -> String {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.utf8.count)
-        for byte in text.utf8 {
-            if Self.isUnreserved(byte) || (keepingSlash && byte == UInt8(ascii: "/")) {
-                bytes.append(byte)
-            } else {
-                bytes.append(UInt8(ascii: "%"))
-                bytes.append(Hex.upperDigits[Int(byte >> 4)])
-                bytes.append(Hex.upperDigits[Int(byte & 15)])
+        text.withUTF8Bytes { bytes in
+            func stays(_ byte: UInt8) -> Bool {
+                Self.isUnreserved(byte) || (keepingSlash && byte == UInt8(ascii: "/"))
             }
+            var escapes = 0
+            for index in bytes.indices where !stays(bytes[index]) { escapes += 1 }
+            // Most texts hold nothing to escape.
+            guard escapes > 0 else { return String(text) }
+            var escaped: [UInt8] = []
+            escaped.reserveCapacity(bytes.count + 2 * escapes)
+            for index in bytes.indices {
+                let byte = bytes[index]
+                guard !stays(byte) else {
+                    escaped.append(byte)
+                    continue
+                }
+                escaped.append(UInt8(ascii: "%"))
+                escaped.append(Hex.digit(byte >> 4, ten: UInt8(ascii: "A")))
+                escaped.append(Hex.digit(byte & 15, ten: UInt8(ascii: "A")))
+            }
+            return String(decoding: escaped, as: UTF8.self)
         }
-        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// Resolves the escapes of `text` once; nil where an escape is malformed or the result is not UTF-8.

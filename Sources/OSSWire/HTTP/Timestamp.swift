@@ -35,11 +35,12 @@ package struct Timestamp: Sendable, Hashable, Comparable {
     /// `20120224T063830Z`: the form of `x-oss-date` in signature V4.
     package var compact: String {
         let calendar = Calendar(self)
-        return "\(calendar.date(""))T\(calendar.clock(""))Z"
+        let time = (calendar.hour * 100 + calendar.minute) * 100 + calendar.second
+        return "\(calendar.compactDay)T\(pad(time, 6))Z"
     }
 
     /// `20120224`: the form of the date in the scope of signature V4.
-    package var compactDay: String { Calendar(self).date("") }
+    package var compactDay: String { Calendar(self).compactDay }
 
     /// Reads the form of `httpDate`; nil where the text is anything else.
     package init?(httpDate text: some StringProtocol) {
@@ -155,6 +156,8 @@ private struct Calendar {
 
     private static func daysBefore(yearOfEra year: Int) -> Int { year * 365 + year / 4 - year / 100 }
 
+    var compactDay: String { pad((self.year * 100 + self.month) * 100 + self.day, 8) }
+
     func date(_ separator: String) -> String {
         "\(pad(self.year, 4))\(separator)\(pad(self.month))\(separator)\(pad(self.day))"
     }
@@ -164,9 +167,19 @@ private struct Calendar {
     }
 }
 
+/// The decimal digits of a number, with zeros before them up to the width.
 private func pad(_ number: Int, _ width: Int = 2) -> String {
-    let digits = String(number)
-    return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    var digits = 1, rest = number / 10
+    while rest > 0 {
+        digits += 1
+        rest /= 10
+    }
+    let count = max(width, digits)
+    return String(utf8Count: count) { place in
+        var value = number
+        for _ in place..<(count - 1) { value /= 10 }
+        return UInt8(ascii: "0") + UInt8(value % 10)
+    }
 }
 
 extension FixedWidthInteger {

@@ -6,33 +6,43 @@ package struct XMLWriter: Sendable {
     /// The namespace of OSS documents.
     package static let namespace = "http://doc.oss-cn-hangzhou.aliyuncs.com"
 
-    /// The document so far, beginning with the XML declaration.
-    package private(set) var document = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+    /// The document so far as UTF-8, beginning with the XML declaration.
+    package private(set) var bytes = Array("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n".utf8)
 
-    package init() {}
-
-    /// The document so far as UTF-8.
-    package var bytes: [UInt8] { Array(self.document.utf8) }
+    /// Begins a document.
+    ///
+    /// - Parameter capacity: how long it will be in bytes, where that is known.
+    package init(capacity: Int = 0) { self.bytes.reserveCapacity(capacity) }
 
     /// Writes an element that holds others.
     package mutating func element(
         _ name: String, namespace: String? = nil, _ content: (inout XMLWriter) throws -> Void
     ) rethrows {
-        self.document += "<" + name
-        if let namespace { self.document += " xmlns=\"" + Self.escaped(namespace) + "\"" }
-        self.document += ">"
+        self.append("<", name)
+        if let namespace {
+            self.append(" xmlns=\"")
+            self.appendEscaped(namespace)
+            self.append("\"")
+        }
+        self.append(">")
         try content(&self)
-        self.document += "</" + name + ">"
+        self.append("</", name, ">")
     }
 
     /// Writes an element that holds text.
     package mutating func element(_ name: String, _ text: some StringProtocol) {
-        self.document += "<" + name + ">" + Self.escaped(text) + "</" + name + ">"
+        self.append("<", name, ">")
+        self.appendEscaped(text)
+        self.append("</", name, ">")
     }
 
     /// Writes an element that holds a number.
     package mutating func element(_ name: String, _ number: some BinaryInteger) {
         self.element(name, String(number))
+    }
+
+    private mutating func append(_ texts: String...) {
+        for text in texts { self.bytes.append(contentsOf: text.utf8) }
     }
 
     /// Whether a document can hold a character as it is.
@@ -47,20 +57,18 @@ package struct XMLWriter: Sendable {
     /// Escapes what XML reserves; a carriage return too, which a reader would otherwise take for a line feed.
     ///
     /// Characters that XML 1.0 cannot hold become U+FFFD: a listing that must be exact is asked for URL-encoded.
-    private static func escaped(_ text: some StringProtocol) -> String {
-        var escaped = ""
+    private mutating func appendEscaped(_ text: some StringProtocol) {
         for scalar in text.unicodeScalars {
             switch scalar {
-            case "&": escaped += "&amp;"
-            case "<": escaped += "&lt;"
-            case ">": escaped += "&gt;"
-            case "\"": escaped += "&quot;"
-            case "\r": escaped += "&#13;"
-            case "\t", "\n": escaped.unicodeScalars.append(scalar)
-            case "\u{0}"..."\u{1F}", "\u{FFFE}", "\u{FFFF}": escaped += "\u{FFFD}"
-            default: escaped.unicodeScalars.append(scalar)
+            case "&": self.append("&amp;")
+            case "<": self.append("&lt;")
+            case ">": self.append("&gt;")
+            case "\"": self.append("&quot;")
+            case "\r": self.append("&#13;")
+            case _ where !Self.canHold(scalar): self.append("\u{FFFD}")
+            case _ where scalar.isASCII: self.bytes.append(UInt8(scalar.value))
+            default: self.bytes.append(contentsOf: UTF8.encode(scalar) ?? .init())
             }
         }
-        return escaped
     }
 }

@@ -144,7 +144,7 @@ import Testing
         func element(_ name: String, _ text: String) {
             var writer = XMLWriter()
             writer.element(name, text)
-            document += writer.document.split(separator: "\n", maxSplits: 1)[1]
+            document += String(decoding: writer.bytes, as: UTF8.self).split(separator: "\n", maxSplits: 1)[1]
         }
         if version == .v4 {
             let date = try #require(headers["x-oss-date"].flatMap { Timestamp(compact: $0) })
