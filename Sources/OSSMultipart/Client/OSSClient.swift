@@ -257,6 +257,7 @@ public final class OSSClient: Sendable {
     private let rateLimit: UploadRateLimit
     let surroundings: Surroundings
     let credentials: CredentialsCache
+    let signingKey = SigningKeyCache()
     /// Threads for reading sources, digests and checkpoints.
     let blocking = BlockingExecutor(threads: 8)
     /// The service's clock less ours, as its replies told when a request was refused for the time it bore.

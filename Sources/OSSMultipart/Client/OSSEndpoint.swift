@@ -14,7 +14,9 @@ struct OSSEndpoint: Sendable, Equatable {
     /// The port; nil for the scheme's own.
     let port: Int?
     /// The endpoint in one spelling, for messages and checkpoints: scheme, host, and the port where one is given.
-    var text: String { "\(self.scheme)://\(self.authority(self.host))" }
+    let text: String
+    /// Whether a bucket cannot become part of the host name: an address, `localhost`, or a name of one label.
+    private let needsPathStyle: Bool
 
     /// Reads an endpoint: a host, or a host with scheme and port.
     ///
@@ -71,6 +73,8 @@ struct OSSEndpoint: Sendable, Equatable {
         self.scheme = scheme
         self.host = lowered
         self.port = port
+        self.text = "\(scheme)://\(Self.authority(lowered, port))"
+        self.needsPathStyle = Self.needsPathStyle(lowered)
     }
 
     /// Makes the endpoint of a region.
@@ -190,15 +194,15 @@ struct OSSEndpoint: Sendable, Equatable {
     }
 
     /// Whether the host is an address in digits.
-    private var isAddress: Bool {
-        self.host.hasPrefix("[")
-            || self.host.split(separator: ".").last.map { $0.allSatisfy(\.isNumber) } == true
+    private var isAddress: Bool { Self.isAddress(self.host) }
+
+    private static func isAddress(_ host: String) -> Bool {
+        host.hasPrefix("[") || host.split(separator: ".").last.map { $0.allSatisfy(\.isNumber) } == true
     }
 
-    /// Whether a bucket cannot become part of the host name: an address, `localhost`, or a name of one label.
-    private var needsPathStyle: Bool {
-        if self.isAddress { return true }
-        let labels = self.host.split(separator: ".")
+    private static func needsPathStyle(_ host: String) -> Bool {
+        if self.isAddress(host) { return true }
+        let labels = host.split(separator: ".")
         return labels.count < 2 || labels.last == "localhost"
     }
 
@@ -208,12 +212,12 @@ struct OSSEndpoint: Sendable, Equatable {
         guard let bucket else { return "\(self.text)/" }
         switch addressing.resolved(needsPathStyle: self.needsPathStyle) {
         case .path: return "\(self.text)/\(PercentEncoding.encode(bucket))/\(path)"
-        case .virtualHost: return "\(self.scheme)://\(self.authority("\(bucket).\(self.host)"))/\(path)"
+        case .virtualHost: return "\(self.scheme)://\(Self.authority("\(bucket).\(self.host)", self.port))/\(path)"
         case .cname: return "\(self.text)/\(path)"
         }
     }
 
-    private func authority(_ host: String) -> String { self.port.map { "\(host):\($0)" } ?? host }
+    private static func authority(_ host: String, _ port: Int?) -> String { port.map { "\(host):\($0)" } ?? host }
 }
 
 extension Substring {

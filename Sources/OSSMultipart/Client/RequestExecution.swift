@@ -129,8 +129,10 @@ extension OSSClient {
                     securityToken: credentials.securityToken
                 )
             } else {
-                try SignatureV4(date: date, region: self.region).sign(
-                    &signable, accessKeyID: credentials.accessKeyID, secret: credentials.accessKeySecret,
+                let signer = SignatureV4(date: date, region: self.region)
+                try signer.sign(
+                    &signable, accessKeyID: credentials.accessKeyID,
+                    key: self.signingKey.key(for: signer, secret: credentials.accessKeySecret),
                     securityToken: credentials.securityToken
                 )
             }

@@ -54,42 +54,95 @@ package struct SignatureV4: Sendable {
     /// Day, region, product and terminator, as the credential carries them behind the access key ID.
     package var scope: String { "\(self.date.compactDay)/\(self.region)/\(self.product)/\(Self.terminator)" }
 
+    /// A key derived from a secret: it signs all requests of one day to one region and product.
+    package struct Key: Sendable {
+        fileprivate let scope: String
+        fileprivate let bytes: [UInt8]
+    }
+
+    /// Derives the key for this day, region and product, which takes longer than to sign with it: keep it.
+    package func makeKey(secret: String) throws(DigestError) -> Key {
+        var key = Array("aliyun_v4\(secret)".utf8)
+        for step in [self.date.compactDay, self.region, self.product, Self.terminator] {
+            key = try HMAC.authenticationCode(for: Array(step.utf8), key: key, .sha256)
+        }
+        return Key(scope: self.scope, bytes: key)
+    }
+
+    /// Whether a key is for this day, region and product.
+    package func canUse(_ key: Key) -> Bool { key.scope == self.scope }
+
     /// The text whose digest is signed.
     package func canonicalRequest(_ request: SignableRequest) -> String {
+        String(decoding: self.canonicalBytes(request), as: UTF8.self)
+    }
+
+    private func canonicalBytes(_ request: SignableRequest) -> [UInt8] {
         let additional = self.additionalNames(in: request.headers)
-        var uri = "/"
-        if let bucket = request.bucket { uri += PercentEncoding.encode(bucket, keepingSlash: true) + "/" }
-        if let key = request.key { uri += PercentEncoding.encode(key, keepingSlash: true) }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(512)
+        func append(_ text: String) { bytes.append(contentsOf: text.utf8) }
+        append(request.method)
+        append("\n/")
+        if let bucket = request.bucket {
+            append(PercentEncoding.encode(bucket, keepingSlash: true))
+            append("/")
+        }
+        if let key = request.key { append(PercentEncoding.encode(key, keepingSlash: true)) }
+        append("\n")
         let query = request.query
             .filter { $0.name != "x-oss-signature" }
             .map { (name: PercentEncoding.encode($0.name), value: PercentEncoding.encode($0.value ?? "")) }
             // By bytes: Swift's own order of strings is that of Unicode scalars, the same for ASCII.
             .sorted { ($0.name, $0.value) < ($1.name, $1.value) }
-            .map { $0.value.isEmpty ? $0.name : "\($0.name)=\($0.value)" }
-            .joined(separator: "&")
+        for (index, item) in query.enumerated() {
+            if index > 0 { append("&") }
+            append(item.name)
+            guard !item.value.isEmpty else { continue }
+            append("=")
+            append(item.value)
+        }
+        append("\n")
         let headers = request.headers.all
+            .filter { field in Self.isAlwaysSigned(field.name) || additional.contains(field.name.loweredASCII) }
             .map { (name: $0.name.loweredASCII, value: $0.value.trimmedBlanks) }
-            .filter { Self.isAlwaysSigned($0.name) || additional.contains($0.name) }
             .sorted { $0.name < $1.name }
-            .map { "\($0.name):\($0.value)\n" }
-            .joined()
-        return [request.method, uri, query, headers, additional.joined(separator: ";"), Self.unsignedPayload]
-            .joined(separator: "\n")
+        for header in headers {
+            append(header.name)
+            append(":")
+            append(header.value)
+            append("\n")
+        }
+        append("\n")
+        append(additional.joined(separator: ";"))
+        append("\n")
+        append(Self.unsignedPayload)
+        return bytes
     }
 
     /// The text that the signature is computed over.
     package func stringToSign(canonicalRequest: String) throws(DigestError) -> String {
-        let digest = try MessageDigest.of(Array(canonicalRequest.utf8), .sha256)
-        return [Self.algorithm, self.date.compact, self.scope, Hex.lower(digest)].joined(separator: "\n")
+        String(decoding: try self.bytesToSign(canonicalRequest: Array(canonicalRequest.utf8)), as: UTF8.self)
+    }
+
+    private func bytesToSign(canonicalRequest: [UInt8]) throws(DigestError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(192)
+        for line in [Self.algorithm, self.date.compact, self.scope] {
+            bytes.append(contentsOf: line.utf8)
+            bytes.append(0x0A)
+        }
+        bytes.append(contentsOf: Hex.lower(try MessageDigest.of(canonicalRequest, .sha256)).utf8)
+        return bytes
     }
 
     /// The signature of a string to sign, in lower-case hexadecimal digits.
     package func signature(ofStringToSign text: String, secret: String) throws(DigestError) -> String {
-        var key = Array("aliyun_v4\(secret)".utf8)
-        for step in [self.date.compactDay, self.region, self.product, Self.terminator] {
-            key = try HMAC.authenticationCode(for: Array(step.utf8), key: key, .sha256)
-        }
-        return Hex.lower(try HMAC.authenticationCode(for: Array(text.utf8), key: key, .sha256))
+        try Self.signature(ofBytesToSign: Array(text.utf8), key: self.makeKey(secret: secret))
+    }
+
+    private static func signature(ofBytesToSign bytes: [UInt8], key: Key) throws(DigestError) -> String {
+        Hex.lower(try HMAC.authenticationCode(for: bytes, key: key.bytes, .sha256))
     }
 
     /// Adds `x-oss-date`, `x-oss-content-sha256` and, with a token, `x-oss-security-token`, then signs: the value of
@@ -97,11 +150,22 @@ package struct SignatureV4: Sendable {
     package func sign(
         _ request: inout SignableRequest, accessKeyID: String, secret: String, securityToken: String?
     ) throws(DigestError) {
+        try self.sign(
+            &request, accessKeyID: accessKeyID, key: self.makeKey(secret: secret), securityToken: securityToken)
+    }
+
+    /// The same with a key that was derived before.
+    ///
+    /// - Precondition: the key is for this day, region and product.
+    package func sign(
+        _ request: inout SignableRequest, accessKeyID: String, key: Key, securityToken: String?
+    ) throws(DigestError) {
+        precondition(self.canUse(key), "the key is another day's, region's or product's")
         request.headers["x-oss-date"] = self.date.compact
         request.headers["x-oss-content-sha256"] = Self.unsignedPayload
         request.headers["x-oss-security-token"] = securityToken
-        let text = try self.stringToSign(canonicalRequest: self.canonicalRequest(request))
-        let signature = try self.signature(ofStringToSign: text, secret: secret)
+        let bytes = try self.bytesToSign(canonicalRequest: self.canonicalBytes(request))
+        let signature = try Self.signature(ofBytesToSign: bytes, key: key)
         let additional = self.additionalNames(in: request.headers)
         // An empty list would be refused by the service: the field is left out.
         let list = additional.isEmpty ? "" : ",AdditionalHeaders=" + additional.joined(separator: ";")
@@ -130,12 +194,17 @@ package struct SignatureV4: Sendable {
 
     /// The additional headers that count: present, lower-case, sorted, once each, and not signed anyway.
     private func additionalNames(in headers: HTTPFields) -> [String] {
-        Set(self.additionalHeaders.map(\.loweredASCII))
+        guard !self.additionalHeaders.isEmpty else { return [] }
+        return Set(self.additionalHeaders.map(\.loweredASCII))
             .filter { !Self.isAlwaysSigned($0) && headers[$0] != nil }
             .sorted()
     }
 
+    /// Whether a header of that name, of either case, is signed unasked.
     private static func isAlwaysSigned(_ name: String) -> Bool {
-        name == "content-type" || name == "content-md5" || name.hasPrefix("x-oss-")
+        name.equalsIgnoringASCIICase("content-type") || name.equalsIgnoringASCIICase("content-md5")
+            || name.withUTF8Bytes { bytes in
+                "x-oss-".withUTF8Bytes { bytes.extracting(first: $0.count).equalsIgnoringASCIICase($0) }
+            }
     }
 }
