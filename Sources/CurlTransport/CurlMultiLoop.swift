@@ -59,6 +59,8 @@ final class CurlMultiLoop: Sendable {
     private let state = Lock(State())
     /// Whether the thread has something to look at in the state; set behind every change that is for it.
     private let hasWork = Atomic(false)
+    /// Whether the thread waits in curl, or is about to: else it will look by itself.
+    private let isWaiting = Atomic(false)
     /// From when the thread has made its multi handle until it frees it; apart, so that a thread that is woken does not
     /// meet the lock of the one that woke it.
     private let wakeup = Lock<Wakeup?>(nil)
@@ -142,7 +144,9 @@ final class CurlMultiLoop: Sendable {
     ///
     /// A thread that has not made its handle yet looks before it waits.
     func wake() {
-        self.hasWork.store(true, ordering: .releasing)
+        // Each side first says its own and then looks for the other's, in one order for all: one of them sees it.
+        self.hasWork.store(true, ordering: .sequentiallyConsistent)
+        guard self.isWaiting.load(ordering: .sequentiallyConsistent) else { return }
         self.wakeup.withLock { $0?.wake() }
     }
 
@@ -205,6 +209,13 @@ final class CurlMultiLoop: Sendable {
     func setWakeup(_ multi: UnsafeMutableRawPointer?) {
         let wakeup = unsafe multi.map { unsafe Wakeup(multi: $0) }
         self.wakeup.withLock { $0 = wakeup }
+    }
+
+    /// For the worker: waits, unless there is something to look at already.
+    func wait<Result>(_ body: () -> Result) -> Result? {
+        self.isWaiting.store(true, ordering: .sequentiallyConsistent)
+        defer { self.isWaiting.store(false, ordering: .relaxed) }
+        return self.hasWork.load(ordering: .sequentiallyConsistent) ? nil : body()
     }
 
     /// For the worker: what has come since it looked last; nil where there is nothing.

@@ -87,7 +87,9 @@ internal import CCurl
         if let step = self.transfers.values.lazy.compactMap(\.nextStep).min() {
             wait = min(wait, Self.milliseconds(step - .now))
         }
-        if code == CURLM_OK { code = unsafe curl_multi_poll(self.multi, nil, 0, wait, nil) }
+        if code == CURLM_OK {
+            code = self.loop.wait { unsafe curl_multi_poll(self.multi, nil, 0, wait, nil) } ?? CURLM_OK
+        }
         if code != CURLM_OK { self.failAll(code) }
     }
 

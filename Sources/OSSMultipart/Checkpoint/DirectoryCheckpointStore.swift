@@ -103,7 +103,9 @@ final class DirectoryCheckpointRecord: CheckpointRecord {
         try self.reporting {
             var bytes = [UInt8](repeating: 0, count: Int(try self.file.status().size))
             let count = try self.file.read(at: 0, into: &bytes)
-            return Array(bytes.prefix(count))
+            // Without a copy: the record of ten thousand parts is a million and a half bytes.
+            bytes.removeLast(bytes.count - count)
+            return bytes
         }
     }
 

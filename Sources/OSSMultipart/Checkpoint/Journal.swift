@@ -59,38 +59,39 @@ struct Journal: Sendable, Equatable {
     /// Reads a journal; never fails, whatever the bytes are.
     static func read(_ bytes: [UInt8]) -> Reading {
         guard !bytes.isEmpty else { return .empty }
-        var lines: [(line: JournalLine?, end: Int)] = []
+        // Where the lines are; what they say is read one by one, for ten thousand of them would take a lot of memory.
+        var lines: [Range<Int>] = []
         var start = 0
         while let feed = bytes[start...].firstIndex(of: 0x0A) {
-            lines.append((JournalLine(bytes[start..<feed]), feed + 1))
+            lines.append(start..<feed)
             start = feed + 1
         }
+        func line(_ index: Int) -> JournalLine? { JournalLine(bytes[lines[index]]) }
         func damaged() -> Reading {
-            .damaged(uploadID: lines.lazy.compactMap(\.line).first { $0.kind == "upload" }?["id"])
+            .damaged(uploadID: lines.indices.lazy.compactMap(line).first { $0.kind == "upload" }?["id"])
         }
-        guard let head = lines.first?.line, head.kind == "journal", let version = head.integer("version", as: Int.self)
+        guard !lines.isEmpty, let head = line(0), head.kind == "journal",
+            let version = head.integer("version", as: Int.self)
         else {
             return damaged()
         }
         guard version <= Self.version else { return .ofLaterVersion(version) }
-        guard lines.count > 1, let line = lines[1].line, line.kind == "intent", let intent = Intent(line) else {
+        guard lines.count > 1, let second = line(1), second.kind == "intent", let intent = Intent(second) else {
             return damaged()
         }
         var journal = Journal(intent: intent)
-        journal.length = lines[1].end
+        journal.length = lines[1].upperBound + 1
         guard lines.count > 2 else { return .journal(journal) }
-        guard let line = lines[2].line, line.kind == "upload", let upload = Upload(line) else {
+        guard let third = line(2), third.kind == "upload", let upload = Upload(third) else {
             // The third line alone and torn: Initiate may have been answered, but nothing was stored.
             return lines.count == 3 ? .journal(journal) : damaged()
         }
         journal.upload = upload
-        journal.length = lines[2].end
-        for (line, end) in lines[3...] {
-            journal.length = end
+        for index in lines.indices.dropFirst(3) {
             // A line that cannot be read says nothing of its part: the service's listing will.
-            guard let line else { continue }
-            journal.take(line)
+            if let line = line(index) { journal.take(line) }
         }
+        journal.length = lines[lines.count - 1].upperBound + 1
         return .journal(journal)
     }
 

@@ -101,7 +101,8 @@ extension OSSClient {
     }
 
     private static func completeDocument(_ parts: [OSSPartInfo]) -> [UInt8] {
-        var writer = XMLWriter()
+        // Room for most lists at once: the longest are a million bytes, which would be copied again and again.
+        var writer = XMLWriter(capacity: 256 + 112 * parts.count)
         writer.element("CompleteMultipartUpload") { writer in
             for part in parts {
                 writer.element("Part") {

@@ -36,11 +36,18 @@ struct RunningDigests: ~Copyable {
 }
 
 extension SourceRegion {
-    /// How much is read at a time, in bytes: large enough that calls do not count, small enough for a thread each.
-    private static let bufferSize = 128 * 1024
+    /// How much of a file is read at a time, in bytes.
+    ///
+    /// *Source:* measured: with several threads at work, larger pieces do not stay in the processor's cache between reading
+    /// and digest, and cost a fifth more in all. *Applies to:* digests of files.
+    private static let fileBufferSize = 32 * 1024
+    /// How much is asked of the caller's code at a time, in bytes: large enough that calls do not count.
+    ///
+    /// *Source:* our own choice. *Applies to:* sources of the caller's.
+    private static let pieceSize = 128 * 1024
 
-    private func buffer() -> [UInt8] {
-        [UInt8](repeating: 0, count: Int(min(Int64(Self.bufferSize), max(1, self.length))))
+    private func buffer(of size: Int) -> [UInt8] {
+        [UInt8](repeating: 0, count: Int(min(Int64(size), max(1, self.length))))
     }
 
     /// Reads a region of a file or of memory once and computes the digests.
@@ -53,7 +60,7 @@ extension SourceRegion {
         case .memory(let bytes):
             try digests.update(bytes.span.extracting(Int(self.offset)..<Int(self.offset + self.length)))
         case .file(let file, let origin):
-            var buffer = self.buffer()
+            var buffer = self.buffer(of: Self.fileBufferSize)
             var done: Int64 = 0
             while done < self.length {
                 if isCancelled() { throw CancellationError() }
@@ -89,7 +96,7 @@ extension SourceRegion {
 
     /// The next bytes behind the first `done`, at least one.
     private func piece(at done: Int64, on executor: BlockingExecutor) async throws -> [UInt8] {
-        var buffer = self.buffer()
+        var buffer = self.buffer(of: Self.pieceSize)
         let wanted = Int(min(Int64(buffer.count), self.length - done))
         let place = self.offset + done
         let count: Int

@@ -4,25 +4,57 @@
 internal import OSSWire
 
 /// What is known of a part that the service has stored.
-struct PartReceipt: Sendable, Hashable {
+struct PartReceipt: Sendable, Equatable {
     /// From 1 on.
     let number: Int
     /// Size in bytes.
     let size: Int64
-    /// MD5 of the local bytes, 16 bytes; nil where it was not computed.
-    let md5: [UInt8]?
     /// CRC-64 of the local bytes; nil where it was not computed.
     let crc64: UInt64?
-    /// The service's ETag, without quotes.
-    let eTag: String
+    // An upload keeps up to 10,000 of these: the MD5 lies in two words, and an ETag that is its digits is not kept at all.
+    private let digest: (UInt64, UInt64)?
+    private let otherETag: String?
 
     init(number: Int, size: Int64, md5: [UInt8]?, crc64: UInt64?, eTag: String) {
         self.number = number
         self.size = size
-        self.md5 = md5
         self.crc64 = crc64
-        self.eTag = eTag
+        self.digest = md5.map { md5 in
+            precondition(md5.count == 16, "an MD5 has 16 bytes")
+            return (Self.word(md5[..<8]), Self.word(md5[8...]))
+        }
+        self.otherETag = md5.map { Hex.upper($0) } == eTag ? nil : eTag
     }
+
+    /// MD5 of the local bytes, 16 bytes; nil where it was not computed.
+    var md5: [UInt8]? {
+        self.digest.map { high, low in
+            var bytes: [UInt8] = []
+            bytes.reserveCapacity(16)
+            for place in 0..<16 {
+                bytes.append(UInt8(truncatingIfNeeded: (place < 8 ? high : low) >> (56 - 8 * UInt64(place % 8))))
+            }
+            return bytes
+        }
+    }
+
+    /// The service's ETag, without quotes.
+    var eTag: String { self.otherETag ?? self.digits }
+
+    /// Whether the ETag is the MD5 of the local bytes.
+    var isETagMD5: Bool {
+        self.digest != nil && (self.otherETag.map { $0.equalsIgnoringASCIICase(self.digits) } ?? true)
+    }
+
+    private var digits: String {
+        guard let (high, low) = self.digest else { return "" }
+        return String(utf8Count: 32) { place in
+            let word = place < 16 ? high : low
+            return Hex.upperDigit(UInt8(truncatingIfNeeded: word >> (60 - 4 * UInt64(place % 16)) & 15))
+        }
+    }
+
+    private static func word(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
 
     /// The part as CompleteMultipartUpload lists it.
     var info: OSSPartInfo { OSSPartInfo(partNumber: self.number, eTag: self.eTag, size: self.size, crc64: self.crc64) }
@@ -33,6 +65,11 @@ struct PartReceipt: Sendable, Hashable {
             number: part.number, size: part.size, md5: result.md5,
             crc64: integrity.comparesCRC64 ? result.info.crc64 : nil, eTag: result.info.eTag
         )
+    }
+
+    static func == (left: Self, right: Self) -> Bool {
+        left.number == right.number && left.size == right.size && left.crc64 == right.crc64 && left.md5 == right.md5
+            && left.eTag == right.eTag
     }
 
     /// Whether the service's listing shows this very part.
@@ -58,6 +95,6 @@ extension OSSStoredPart {
     func has(_ digests: SourceDigests) -> Bool {
         if let ours = digests.crc64, let theirs = self.info.crc64 { return ours == theirs }
         guard let md5 = digests.md5 else { return false }
-        return self.info.eTag.equalsIgnoringASCIICase(Hex.upper(md5))
+        return Hex.isEqual(self.info.eTag, md5)
     }
 }

@@ -35,10 +35,8 @@ struct Expectation: Sendable {
             whole = CRC64.combine(before, crc64, lengthOfSecond: part.size)
         }
         self.crc64 = whole
-        self.eTagProvesBytes = parts.allSatisfy { part in
-            part.md5.map { Hex.upper($0).equalsIgnoringASCIICase(part.eTag) } ?? false
-        }
-        do throws(DigestError) { self.eTag = try MultipartETag.of(partETags: parts.map(\.eTag)) } catch {
+        self.eTagProvesBytes = parts.allSatisfy(\.isETagMD5)
+        do throws(DigestError) { self.eTag = try MultipartETag.of(partETags: parts.lazy.map(\.eTag)) } catch {
             // Where MD5 is forbidden there is no ETag to compare; the CRC-64 decides.
             self.eTag = ""
         }

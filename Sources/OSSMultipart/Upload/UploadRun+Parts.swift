@@ -3,9 +3,11 @@
 
 /// Sending the parts.
 extension UploadRun {
-    /// What became of a part, or of the time that the others are given once one has failed.
+    /// What became of a part, of the record on its way to the disk, or of the time that the others are given once one has
+    /// failed.
     private enum Outcome: Sendable {
         case part(Int, Result<PartReceipt, any Error>)
+        case recordIsDurable((any Error)?)
         case graceIsOver
     }
 
@@ -49,11 +51,16 @@ extension UploadRun {
                     guard let outcome = await group.next() else { break loop }
                     switch outcome {
                     case .graceIsOver: group.cancelAll()
+                    case .recordIsDurable(let failure): self.ended(failure)
                     case .part(_, .success(let receipt)):
                         machine.stored(receipt)
                         sent = (sent.parts + 1, sent.bytes + receipt.size)
                         self.progress.partStored(receipt.number, bytes: receipt.size)
-                        await self.writeLine(Journal.line(receipt))
+                        await self.appendLine(Journal.line(receipt))
+                        // A slow disk holds up no part.
+                        if let synchronization = self.dueSynchronization() {
+                            group.addTask { .recordIsDurable(await synchronization()) }
+                        }
                     case .part(let number, .failure(let error)):
                         machine.failed(number)
                         self.progress.partFailed(number, wasStopped: error is CancellationError)
@@ -68,6 +75,7 @@ extension UploadRun {
                     }
                 case .allStored, .stopped:
                     group.cancelAll()
+                    for await case .recordIsDurable(let failure) in group { self.ended(failure) }
                     break loop
                 }
             }

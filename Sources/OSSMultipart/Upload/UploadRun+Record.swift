@@ -71,12 +71,17 @@ extension UploadRun {
         }
     }
 
-    /// Writes the line of a part.
+    /// Writes the line of a part, and makes the record durable where that is due.
     ///
     /// A disk that is full does not stop the upload: the service knows the part as well.
     func writeLine(_ line: [UInt8]) async {
+        await self.appendLine(line)
+        if let synchronization = self.dueSynchronization() { self.ended(await synchronization()) }
+    }
+
+    /// Writes the line of a part.
+    func appendLine(_ line: [UInt8]) async {
         guard let record = self.record else { return }
-        let isDue = self.lastSynchronization.duration(to: .now) >= Self.synchronizationInterval
         let length = self.recordLength
         do {
             try await self.client.blocking.run { () throws(any Error) in
@@ -85,15 +90,40 @@ extension UploadRun {
                     try record.truncate(to: length)
                     throw error
                 }
-                if isDue { try record.synchronize(name: false) }
             }
             self.recordLength += line.count
-            if isDue { self.lastSynchronization = .now }
         } catch {
-            guard !self.hasWarnedOfRecord else { return }
-            self.hasWarnedOfRecord = true
-            self.progress.warn("\(error); the upload goes on, and a later run will ask the service what it has")
+            self.warnOfRecord(error)
         }
+    }
+
+    /// What makes the record durable, where that is due; it may run beside all else, and ``ended(_:)`` takes what it returns.
+    func dueSynchronization() -> (@Sendable () async -> (any Error)?)? {
+        guard let record = self.record, !self.isSynchronizing,
+            self.lastSynchronization.duration(to: .now) >= Self.synchronizationInterval
+        else { return nil }
+        self.isSynchronizing = true
+        let blocking = self.client.blocking
+        return {
+            do {
+                try await blocking.run { () throws(any Error) in try record.synchronize(name: false) }
+                return nil
+            } catch {
+                return error
+            }
+        }
+    }
+
+    /// The record has been made durable, or could not be.
+    func ended(_ failure: (any Error)?) {
+        self.isSynchronizing = false
+        if let failure { self.warnOfRecord(failure) } else { self.lastSynchronization = .now }
+    }
+
+    private func warnOfRecord(_ error: any Error) {
+        guard !self.hasWarnedOfRecord else { return }
+        self.hasWarnedOfRecord = true
+        self.progress.warn("\(error); the upload goes on, and a later run will ask the service what it has")
     }
 
     /// Makes the last lines durable; for the way out after an error, where a second one would hide the first.

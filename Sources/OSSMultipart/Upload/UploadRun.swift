@@ -52,6 +52,8 @@ final class UploadRun {
     var recordLength = 0
     /// When the record was last made durable.
     var lastSynchronization = ContinuousClock.now
+    /// Whether it is being made durable at this moment.
+    var isSynchronizing = false
     /// Whether the user has been told that the record cannot be written.
     var hasWarnedOfRecord = false
     /// The upload that is open; an error's clean-up needs to know.

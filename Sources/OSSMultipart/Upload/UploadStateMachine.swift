@@ -67,7 +67,11 @@ struct UploadStateMachine: Sendable {
 
     /// The receipts in the order of the plan; nil where one is missing or the sizes do not sum to the source's.
     var completeList: [PartReceipt]? {
-        let list = (1...self.plan.count).compactMap { self.receipts[$0] }
+        var list: [PartReceipt] = []
+        list.reserveCapacity(self.plan.count)
+        for number in 1...self.plan.count {
+            if let receipt = self.receipts[number] { list.append(receipt) }
+        }
         guard list.count == self.plan.count, list.reduce(0, { $0 + $1.size }) == self.plan.size else { return nil }
         return list
     }

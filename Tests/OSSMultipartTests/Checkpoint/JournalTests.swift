@@ -50,6 +50,21 @@ import Testing
         #expect(journal.parts[7] == bare)
     }
 
+    @Test(arguments: [
+        (String(repeating: "0A", count: 16), true), (String(repeating: "0a", count: 16), true),
+        (String(repeating: "0B", count: 16), false), ("encrypted", false),
+    ])
+    func `A receipt gives back the MD5 and the ETag as they were`(eTag: String, isMD5: Bool) {
+        let md5 = [UInt8](repeating: 0x0A, count: 16)
+        let receipt = PartReceipt(number: 7, size: 1, md5: md5, crc64: 5, eTag: eTag)
+        #expect(receipt.md5 == md5)
+        #expect(receipt.eTag == eTag)
+        #expect(receipt.isETagMD5 == isMD5)
+        let counted = PartReceipt(number: 7, size: 1, md5: (0..<16).map { $0 * 16 + 1 }, crc64: nil, eTag: eTag)
+        #expect(counted.md5 == (0..<16).map { $0 * 16 + 1 })
+        #expect(PartReceipt(number: 7, size: 1, md5: nil, crc64: 5, eTag: eTag).isETagMD5 == false)
+    }
+
     // Case 31: https://github.com/aws/aws-sdk-go/issues/2557
     @Test func `The line of a part takes at most 256 bytes`() {
         let largest = PartReceipt(
