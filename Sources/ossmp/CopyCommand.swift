@@ -90,7 +90,7 @@ struct CopyCommand {
         var bar = ProgressBar(name: self.source.description)
         let showsBar = !self.options.has("quiet") && !self.options.has("json")
         // Events and drawing share the bar: one task takes both from one stream.
-        for await moment in ProgressBar.moments(of: task.events) {
+        for await moment in ProgressBar.moments(of: task.events(of: self.kinds)) {
             switch moment {
             case .tick:
                 if showsBar { bar.show(ProgressBar.State(task.snapshot)) }
@@ -105,6 +105,12 @@ struct CopyCommand {
             bar.show(ProgressBar.State(task.snapshot))
             bar.clear()
         }
+    }
+
+    /// What is worth a line.
+    private var kinds: Set<OSSUploadEvent.Kind> {
+        let always: Set<OSSUploadEvent.Kind> = [.warning, .resumed, .completing]
+        return self.options.has("verbose") ? always.union([.partStored, .partFailed, .notice]) : always
     }
 
     private func line(for event: OSSUploadEvent) -> String? {

@@ -62,6 +62,11 @@ public struct OSSUploadTask: Sendable {
     /// It ends with the upload.
     public var events: AsyncStream<OSSUploadEvent> { self.progress.events() }
 
+    /// As ``events``, but only of some kinds beside the snapshot: an upload of many small parts has little to tell then.
+    public func events(of kinds: Set<OSSUploadEvent.Kind>) -> AsyncStream<OSSUploadEvent> {
+        self.progress.events(of: kinds)
+    }
+
     /// Stops what is on its way and keeps what is stored, until ``resume()``.
     ///
     /// An upload that has ended is not changed.

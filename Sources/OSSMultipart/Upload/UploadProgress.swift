@@ -106,6 +106,14 @@ public struct OSSPartState: Sendable, Hashable, CustomStringConvertible {
 ///
 /// Every method may be called from any thread.
 final class UploadProgress: Sendable {
+    private struct Reader {
+        /// What it wants to hear of; nil is everything.
+        let kinds: Set<OSSUploadEvent.Kind>?
+        let continuation: AsyncStream<OSSUploadEvent>.Continuation
+
+        func wants(_ kind: OSSUploadEvent.Kind) -> Bool { self.kinds?.contains(kind) ?? true }
+    }
+
     private struct State {
         var snapshot = OSSUploadSnapshot()
         var bytesStored: Int64 = 0
@@ -114,7 +122,7 @@ final class UploadProgress: Sendable {
         var inFlight: [Int: TransferProgress] = [:]
         var start: ContinuousClock.Instant?
         var warnings: [String] = []
-        var readers: [Int: AsyncStream<OSSUploadEvent>.Continuation] = [:]
+        var readers: [Int: Reader] = [:]
         var nextReader = 0
     }
 
@@ -135,7 +143,9 @@ final class UploadProgress: Sendable {
     var snapshot: OSSUploadSnapshot { self.state.withLock { Self.refresh(&$0) } }
 
     /// A stream of events for one reader, a snapshot and the warnings so far first; it ends with the upload.
-    func events() -> AsyncStream<OSSUploadEvent> {
+    ///
+    /// - Parameter kinds: what it hears of beside the snapshot; nil is everything.
+    func events(of kinds: Set<OSSUploadEvent.Kind>? = nil) -> AsyncStream<OSSUploadEvent> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: OSSUploadEvent.self, bufferingPolicy: .bufferingNewest(Self.bufferedEvents)
         )
@@ -143,13 +153,13 @@ final class UploadProgress: Sendable {
             let snapshot = Self.refresh(&state)
             continuation.yield(OSSUploadEvent(kind: .snapshot, partNumber: nil, message: nil, snapshot: snapshot))
             // A reader that comes late has not missed what the user should know.
-            for warning in state.warnings {
+            for warning in state.warnings where kinds?.contains(.warning) ?? true {
                 continuation.yield(
                     OSSUploadEvent(kind: .warning, partNumber: nil, message: warning, snapshot: snapshot))
             }
             guard !snapshot.hasEnded else { return nil }
             state.nextReader += 1
-            state.readers[state.nextReader] = continuation
+            state.readers[state.nextReader] = Reader(kinds: kinds, continuation: continuation)
             return state.nextReader
         }
         if let number {
@@ -284,17 +294,19 @@ final class UploadProgress: Sendable {
             defer { state.readers = [:] }
             return state.readers
         }
-        for reader in readers.values { reader.finish() }
+        for reader in readers.values { reader.continuation.finish() }
     }
 
     private func tell(_ kind: OSSUploadEvent.Kind, part: Int? = nil, message: String? = nil) {
-        let (event, readers) = self.state.withLock { state in
-            let event = OSSUploadEvent(
-                kind: kind, partNumber: part, message: message, snapshot: Self.refresh(&state)
-            )
-            return (event, state.readers)
+        let (event, readers) = self.state.withLock { state -> (OSSUploadEvent?, [Reader]) in
+            // A small part takes hardly longer to send than to tell of: where nobody listens nothing is told.
+            let readers = state.readers.isEmpty ? [] : state.readers.values.filter { $0.wants(kind) }
+            guard !readers.isEmpty else { return (nil, []) }
+            let snapshot = Self.refresh(&state)
+            return (OSSUploadEvent(kind: kind, partNumber: part, message: message, snapshot: snapshot), readers)
         }
-        for reader in readers.values { reader.yield(event) }
+        guard let event else { return }
+        for reader in readers { reader.continuation.yield(event) }
     }
 
     private static func refresh(_ state: inout State) -> OSSUploadSnapshot {

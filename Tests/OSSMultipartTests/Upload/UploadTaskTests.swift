@@ -213,4 +213,16 @@ import Testing
             #expect(late.first?.snapshot.hasEnded == true)
         }
     }
+
+    @Test func `A reader of some kinds of events hears of a snapshot and of those alone`() async throws {
+        try await withLocalServer { fixture in
+            let file = try fixture.file(size: 3 * Self.part)
+            let task = fixture.uploader().start(.file(file.url), to: fixture.destination)
+            let events = task.events(of: [.completing, .warning])
+            _ = try await task.value
+            var kinds: [OSSUploadEvent.Kind] = []
+            for await event in events { kinds.append(event.kind) }
+            #expect(kinds == [.snapshot, .completing])
+        }
+    }
 }
