@@ -28,6 +28,7 @@ final class CurlTransfer {
     /// Bytes of the body that curl has taken, from the beginning of the attempt.
     private var bytesTaken: Int64 = 0
     private var checksum = CRC64()
+    private var md5: MessageDigest?
     /// Whether the request has been begun on a connection, be it one that broke.
     private var hasBegun = false
     /// Whether curl is still on the way to a connection: looking up, connecting, shaking hands.
@@ -152,24 +153,40 @@ final class CurlTransfer {
             self.failure = error
             return Int(CURL_READFUNC_ABORT)
         }
-        var checksum = self.checksum
-        if self.call.request.computesCRC64 {
-            // SAFETY: as above; the span ends with the call.
-            unsafe checksum.update(Span(_unsafeElements: memory.assumingMemoryBound(to: UInt8.self)))
-        }
         // A server that refuses a request answers early and often closes at once. Once the system knows of that, sending
         // fails and curl gives up without a look at the reply; so whatever has come in is read before more is sent.
-        if !self.hasYielded, self.socket?.hasInput == true {
+        // Before the first bytes there is nothing that it could have refused.
+        if self.bytesTaken > 0, !self.hasYielded, self.socket?.hasInput == true {
             self.hasYielded = true
             self.isPaused = true
             return Int(CURL_READFUNC_PAUSE)
         }
         self.hasYielded = false
+        do throws(DigestError) {
+            // SAFETY: as above; the span ends with the call.
+            try unsafe self.digest(Span(_unsafeElements: memory.assumingMemoryBound(to: UInt8.self)))
+        } catch {
+            self.failure = TransportError(.configuration, "\(error).")
+            return Int(CURL_READFUNC_ABORT)
+        }
         unused -= memory.count
-        self.checksum = checksum
         self.bytesTaken += Int64(memory.count)
         if case .pipe(let pipe) = self.call.request.body { pipe.drop(memory.count) }
         return memory.count
+    }
+
+    /// Takes bytes that are about to be sent into the digests that are asked for.
+    private func digest(_ bytes: Span<UInt8>) throws(DigestError) {
+        if self.call.request.computesCRC64 { self.checksum.update(bytes) }
+        guard self.call.request.computesMD5 else { return }
+        if self.bytesTaken == 0 { self.md5 = try MessageDigest(.md5) }
+        try self.md5?.update(bytes)
+    }
+
+    /// The MD5 of all that was sent; the last call.
+    private func finishMD5() throws(DigestError) -> [UInt8] {
+        guard let md5 = self.md5.take() else { return try MessageDigest.of([], .md5) }
+        return try md5.finish()
     }
 
     /// Takes one line of the reply's head.
@@ -316,13 +333,18 @@ final class CurlTransfer {
             return .failure(TransportError(.send, message))
         }
         if self.bodyLength > 0 { self.call.request.progress?.bytesSent = self.bytesSent }
-        let hasChecksum =
-            self.call.request.computesCRC64 && self.call.request.body.length != nil && isSent
-            && self.bytesSent == self.bodyLength
-        return .success(
-            TransportResponse(
-                status: self.reply.status, headers: self.reply.headers, body: self.reply.body,
-                sentCRC64: hasChecksum ? self.checksum.value : nil, bytesSent: self.bytesSent))
+        var response = TransportResponse(
+            status: self.reply.status, headers: self.reply.headers, body: self.reply.body, bytesSent: self.bytesSent)
+        guard self.call.request.body.length != nil, isSent, self.bytesSent == self.bodyLength else {
+            return .success(response)
+        }
+        if self.call.request.computesCRC64 { response.sentCRC64 = self.checksum.value }
+        do throws(DigestError) {
+            if self.call.request.computesMD5 { response.sentMD5 = try self.finishMD5() }
+        } catch {
+            return .failure(TransportError(.configuration, "\(error)."))
+        }
+        return .success(response)
     }
 
     /// The connection goes to others, or is gone.

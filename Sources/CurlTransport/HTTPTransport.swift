@@ -37,6 +37,8 @@ package struct TransportRequest: Sendable {
     package var isIdempotent: Bool
     /// Whether the CRC-64 of the body is computed while it is sent, for ``TransportResponse/sentCRC64``.
     package var computesCRC64 = false
+    /// Whether the MD5 of the body is computed while it is sent, for ``TransportResponse/sentMD5``.
+    package var computesMD5 = false
     /// Whether the body of a reply of success is handed over while it comes in: the reply is then returned as soon as its
     /// head is there, with ``TransportResponse/stream`` in the place of ``TransportResponse/body``.
     ///
@@ -124,6 +126,8 @@ package struct TransportResponse: Sendable {
     package var stream: TransportReplyStream?
     /// CRC-64 of the bytes that were sent as the body, where it was asked for and the whole body was sent.
     package var sentCRC64: UInt64?
+    /// MD5 of the bytes that were sent as the body, 16 bytes, where it was asked for and the whole body was sent.
+    package var sentMD5: [UInt8]?
     /// Bytes of the body that were handed to the network.
     package var bytesSent: Int64
 

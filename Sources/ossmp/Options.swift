@@ -54,7 +54,9 @@ struct Options {
         Option(
             name: "part-size", argument: "SIZE", help: "bytes of a part, for example 8MiB (default: by size)",
             commands: [.cp]),
-        Option(name: "parallel", argument: "N", help: "parts in flight (default: 4)", commands: [.cp]),
+        Option(
+            name: "parallel", argument: "N", help: "parts in flight (default: 4)",
+            commands: [.cp]),
         Option(
             name: "checkpoint-dir", argument: "DIR",
             help: "folder of checkpoints (default: $XDG_STATE_HOME/ossmp, ~/.local/state/ossmp)", commands: [.cp]),
@@ -65,7 +67,7 @@ struct Options {
             commands: [.cp]),
         Option(name: "verify", argument: "MODE", help: "auto, content or record (default: auto)", commands: [.cp]),
         Option(
-            name: "integrity", argument: "MODE", help: "md5+crc64, md5, crc64 or none (default: md5+crc64)",
+            name: "integrity", argument: "MODE", help: "md5+crc64, md5, crc64, etag or none (default: md5+crc64)",
             commands: [.cp]),
         Option(name: "content-type", argument: "TYPE", help: "stored with the object", commands: [.cp]),
         Option(name: "meta", argument: "NAME=VALUE", help: "metadata of yours; may be given again", commands: [.cp]),

@@ -21,6 +21,7 @@ import Testing
         let response = try await withTransport { transport in
             var request = TransportRequest(method: method, url: server.url + path, headers: headers, body: body)
             request.computesCRC64 = computesCRC64
+            request.computesMD5 = computesCRC64
             request.progress = progress
             return try await transport.execute(request)
         }
@@ -46,6 +47,7 @@ import Testing
         #expect(request.values(of: "content-length") == [" \(length)"])
         #expect(request.body == region)
         #expect(response.sentCRC64 == CRC64.of(region))
+        #expect(try response.sentMD5 == MessageDigest.of(region, .md5))
         #expect(response.bytesSent == Int64(length))
         #expect(progress.bytesSent == Int64(length))
     }

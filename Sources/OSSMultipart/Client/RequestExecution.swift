@@ -41,7 +41,7 @@ extension OSSClient {
                     let reply = ServiceResponse(
                         status: response.status, headers: response.headers, body: response.body,
                         stream: response.stream,
-                        md5: digest, crc64: response.sentCRC64, followsLostReply: mayBeApplied
+                        md5: digest ?? response.sentMD5, crc64: response.sentCRC64, followsLostReply: mayBeApplied
                     )
                     do throws(OSSError) {
                         try self.compareCRC64(of: reply, request)
@@ -176,6 +176,7 @@ extension OSSClient {
         }
         var outgoing = TransportRequest(method: request.method, url: signed.url, headers: signed.headers, body: body)
         outgoing.computesCRC64 = request.integrity.comparesCRC64
+        outgoing.computesMD5 = request.integrity.comparesETag
         outgoing.replyLimit = request.replyLimit
         outgoing.streamsReply = request.streamsReply
         outgoing.isIdempotent = request.isIdempotent

@@ -154,6 +154,33 @@ final class TestAsset: OSSRandomAccessSource {
         }
     }
 
+    @Test func `With the mode etag a source is read once, and the ETags prove it`() async throws {
+        try await withLocalServer { fixture in
+            let bytes = randomBytes(5 * Self.part + 17)
+            let asset = TestAsset(bytes, longestRead: 10_000)
+            let wrong = "\"\(String(repeating: "0A", count: 16))\""
+            fixture.server.faults.add(
+                .init(.editReplyHeader("ETag", wrong), operation: "UploadPart", partNumber: 2, occurrences: 1...1))
+            let uploader = fixture.uploader {
+                $0.integrity = .eTag
+                $0.maximumPartsInFlight = 1
+            }
+            let result = try await uploader.upload(.randomAccess(asset), to: fixture.destination)
+            #expect(result.proof == .eTag)
+            // The part whose ETag differed was sent and read again.
+            #expect(fixture.partsSent == [1, 2, 2, 3, 4, 5, 6])
+            #expect(asset.state.withLock(\.bytesRead) == Int64(bytes.count + Self.part))
+            #expect(try await fixture.object() == bytes)
+
+            fixture.server.faults.add(
+                .init(.editReplyHeader("ETag", wrong), operation: "UploadPart", occurrences: OSSServer.Fault.always))
+            let error = try await failure {
+                _ = try await uploader.upload(.randomAccess(TestAsset(bytes)), to: fixture.destination)
+            }
+            #expect(error.code == .integrity)
+        }
+    }
+
     @Test func `An identity that changes during the upload ends it, and nothing is published`() async throws {
         try await withLocalServer { fixture in
             let asset = TestAsset(randomBytes(5 * Self.part), identity: "1")
