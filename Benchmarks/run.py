@@ -302,6 +302,7 @@ def define_cases():
             {"floor": lambda sink, parallel=parallel: floor(sink, quarter, "--parallel", parallel),
              "ossmp": lambda sink, parallel=parallel: ossmp(sink, quarter, "--parallel", parallel)},
             sink=("--latency", 20), counts_calls=False)
+    window_case(one)
     Case(
         "resume", "10,000 parts, one missing", {"ossmp": lambda sink: ossmp(sink, parts, "--part-size", 100 * KIB)},
         {"wall s": ((lambda medians, _: medians["ossmp"]["wall"]), 1.0),
@@ -323,6 +324,28 @@ def define_cases():
             "cancel", sink, one, "--parallel", 16, "--integrity", "crc64", "--checkpoint-dir", CHECKPOINTS)},
         {"worst seconds": ((lambda _, rounds: max(one["cancelToQuiet"] for one in rounds["library"])), 0.1)},
         sink=("--rate", 8 * MIB), counts_calls=False)
+
+
+def window_case(path):
+    """The adaptive window against fixed ones, where each connection and all of them together are slow."""
+    sizes = [1, 2, 4, 8, 16]
+    contenders = {
+        f"fixed {size}": lambda sink, size=size: driver(
+            "upload", sink, path, "--integrity", "crc64", "--parallel", size)
+        for size in sizes}
+    contenders["adaptive"] = lambda sink: driver("upload", sink, path, "--integrity", "crc64", "--adaptive", 16)
+
+    def against_best(medians, _):
+        return medians["adaptive"]["wall"] / min(medians[f"fixed {size}"]["wall"] for size in sizes)
+
+    for name, what, rate, total in [
+        ("window-capped-all", "1 GiB, 20 ms latency, 24 MiB/s a connection, 160 MiB/s in all", 24 * MIB, 160 * MIB),
+        ("window-capped-each", "1 GiB, 20 ms latency, 24 MiB/s a connection", 24 * MIB, None),
+    ]:
+        options = ["--latency", 20, "--rate", rate] + (["--total-rate", total] if total else [])
+        Case(
+            name, what, contenders, {"adaptive against the best fixed number": (against_best, 1.10)}, sink=options,
+            counts_calls=False, rounds=min(ROUNDS, 3))
 
 
 def break_last_part(sink, command):

@@ -5,8 +5,9 @@
 //
 //     bench-driver upload|many|cancel ENDPOINT PATH [--NAME VALUE ...]
 //
-// `many` takes a folder and uploads every file in it. Names: part-size, parallel, integrity, checkpoint-dir, ca-file,
-// files-at-once (of `many`, default 4), cancel-after (of `cancel`, milliseconds, default 300).
+// `many` takes a folder and uploads every file in it. Names: part-size, parallel, adaptive (the most parts in flight of a
+// window that adapts), integrity, checkpoint-dir, ca-file, files-at-once (of `many`, default 4), cancel-after (of `cancel`,
+// milliseconds, default 300).
 
 import FoundationEssentials
 import OSSMultipart
@@ -45,6 +46,10 @@ func makeUploader(_ arguments: Arguments) throws -> OSSUploader {
     var configuration = OSSUploader.Configuration()
     configuration.partSize = arguments["part-size"].flatMap { Int64($0) }
     if let parallel = arguments["parallel"].flatMap({ Int($0) }) { configuration.maximumPartsInFlight = parallel }
+    if let most = arguments["adaptive"].flatMap({ Int($0) }) {
+        configuration.maximumPartsInFlight = most
+        configuration.adaptsPartsInFlight = true
+    }
     if let mode = OSSIntegrity.all.first(where: { $0.description == arguments["integrity"] }) {
         configuration.integrity = mode
     }

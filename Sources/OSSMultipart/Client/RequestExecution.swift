@@ -35,6 +35,7 @@ extension OSSClient {
             let failure: OSSError
             switch outcome.result {
             case .success(let response):
+                request.overloadSigns?.note(response)
                 let service = Self.errorDocument(of: response)
                 verdict = RetryClassifier.verdict(on: response, service: service, now: self.surroundings.now())
                 if case .success = verdict {
@@ -66,6 +67,7 @@ extension OSSClient {
                 failure = self.error(for: refusal, request, response, signedHeaders: outcome.signed?.headers)
                 if RetryClassifier.mayHaveBeenApplied(response, service) { mayBeApplied = true }
             case .failure(let error):
+                request.overloadSigns?.note(error)
                 if error.kind == .shutDown {
                     throw OSSError(.shutDown, "the client has been shut down; make a new one")
                 }

@@ -37,6 +37,8 @@ struct ServiceRequest: Sendable {
     var progress: TransferProgress?
     /// Whether the body of a reply of success is handed over while it comes in.
     var streamsReply = false
+    /// Where signs of overload are counted.
+    var overloadSigns: OverloadSigns?
     /// Longest reply body taken, in bytes.
     var replyLimit = 16 * 1024 * 1024
 }

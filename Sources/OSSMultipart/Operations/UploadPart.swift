@@ -87,17 +87,17 @@ extension OSSClient {
     /// Uploads a region of a source as a part; the source is looked at before its bytes go.
     func uploadPart(
         _ partNumber: Int, of upload: OSSMultipartUpload, source: OpenSource, offset: Int64, length: Int64,
-        integrity: OSSIntegrity, progress: TransferProgress
+        integrity: OSSIntegrity, progress: TransferProgress, overloadSigns: OverloadSigns? = nil
     ) async throws -> UploadPartResult {
         try await self.uploadPart(
             partNumber, of: upload, body: .region(source.region(at: offset, length: length)), watching: source,
-            integrity: integrity, progress: progress
+            integrity: integrity, progress: progress, overloadSigns: overloadSigns
         )
     }
 
     private func uploadPart(
         _ partNumber: Int, of upload: OSSMultipartUpload, body: ServiceBody, watching source: OpenSource? = nil,
-        integrity: OSSIntegrity, progress: TransferProgress? = nil
+        integrity: OSSIntegrity, progress: TransferProgress? = nil, overloadSigns: OverloadSigns? = nil
     ) async throws -> UploadPartResult {
         var call = ServiceRequest(
             operation: .uploadPart, partNumber: partNumber, method: "PUT", bucket: upload.bucket, key: upload.key
@@ -107,6 +107,7 @@ extension OSSClient {
         call.watchedSource = source
         call.integrity = integrity
         call.progress = progress
+        call.overloadSigns = overloadSigns
         return try await self.perform(call) { (reply) throws(OSSError) in
             // Without an ETag the part cannot be listed at Complete. The rule that it is the MD5 would do for most buckets,
             // but not for encrypted ones: the part is sent again.

@@ -26,6 +26,12 @@ public struct OSSUploader: Sendable {
         ///
         /// Default: 4.
         public var maximumPartsInFlight = 4
+        /// Whether the number of parts in flight follows what the network gives, up to ``maximumPartsInFlight``; else it is
+        /// that number.
+        ///
+        /// It grows while that makes the upload faster, and is halved when the service asks for less or does not answer in time. A
+        /// stream, whose parts are in memory, has a fixed number. Default: false.
+        public var adaptsPartsInFlight = false
         /// How the bytes are protected on their way.
         ///
         /// Default: `Content-MD5` sent, CRC-64 compared.

@@ -28,6 +28,13 @@ extension UploadRun {
         let upload = session.upload
         var machine = session.machine
         defer { session.machine = machine }
+        let signs = OverloadSigns()
+        var window: AdaptiveWindow?
+        if self.options.adaptsPartsInFlight {
+            let adaptive = AdaptiveWindow(maximum: self.options.maximumPartsInFlight, at: self.start.duration(to: .now))
+            machine.window = adaptive.size
+            window = adaptive
+        }
         await withTaskGroup(of: Outcome.self) { group in
             loop: while true {
                 switch machine.next() {
@@ -39,7 +46,8 @@ extension UploadRun {
                             let result = try await share.withSlot {
                                 try await client.uploadPart(
                                     part.number, of: upload, source: source, offset: part.offset, length: part.size,
-                                    integrity: integrity, progress: progress.partBegan(part.number)
+                                    integrity: integrity, progress: progress.partBegan(part.number),
+                                    overloadSigns: signs
                                 )
                             }
                             return .part(part.number, .success(PartReceipt(result, part, integrity)))
@@ -54,6 +62,9 @@ extension UploadRun {
                     case .recordIsDurable(let failure): self.ended(failure)
                     case .part(_, .success(let receipt)):
                         machine.stored(receipt)
+                        window?.stored(
+                            bytes: receipt.size, at: self.start.duration(to: .now), isOverloaded: signs.take())
+                        if let window { machine.window = window.size }
                         sent = (sent.parts + 1, sent.bytes + receipt.size)
                         self.progress.partStored(receipt.number, bytes: receipt.size)
                         await self.appendLine(Journal.line(receipt))

@@ -169,9 +169,16 @@ extension UploadRun {
         return sizes
     }
 
+    /// Parts of a stream in flight where no number is asked for.
+    ///
+    /// *Source:* our own choice: each is in memory. *Applies to:* streams.
+    private static let adaptiveStreamWindow = 4
+
     /// How many parts of that size may be in memory at a time.
     private func window(for size: Int64) -> Int {
-        max(1, min(self.options.maximumPartsInFlight, Int(self.options.streamBufferLimit / size)))
+        let wanted = self.options.maximumPartsInFlight
+        let most = self.options.adaptsPartsInFlight ? min(wanted, Self.adaptiveStreamWindow) : wanted
+        return max(1, min(most, Int(self.options.streamBufferLimit / size)))
     }
 
     // MARK: Resume or begin

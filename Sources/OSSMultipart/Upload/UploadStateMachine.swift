@@ -17,8 +17,8 @@ struct UploadStateMachine: Sendable {
 
     /// The plan.
     let plan: PartPlan
-    /// Most parts in flight.
-    let window: Int
+    /// Most parts in flight, at least 1; where it has shrunk, those that are on their way go on.
+    var window: Int
     /// The parts that are stored, by number.
     private(set) var receipts: [Int: PartReceipt]
     /// Parts that are on their way.
