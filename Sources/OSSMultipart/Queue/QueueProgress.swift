@@ -160,13 +160,13 @@ final class QueueProgress: Sendable {
     private func tell(
         _ kind: OSSQueueEvent.Kind, index: Int? = nil, file: OSSQueueResult.File? = nil, message: String? = nil
     ) {
-        let (event, readers) = self.state.withLock { state in
+        // Within the lock, so that events come in the order of their snapshots; a stream takes them without waiting.
+        self.state.withLock { state in
             let event = OSSQueueEvent(
                 kind: kind, index: index, file: file, message: message, snapshot: Self.refresh(&state)
             )
-            return (event, state.readers)
+            for reader in state.readers.values { reader.yield(event) }
         }
-        for reader in readers.values { reader.yield(event) }
     }
 
     private static func refresh(_ state: inout State) -> OSSQueueSnapshot {

@@ -298,15 +298,15 @@ final class UploadProgress: Sendable {
     }
 
     private func tell(_ kind: OSSUploadEvent.Kind, part: Int? = nil, message: String? = nil) {
-        let (event, readers) = self.state.withLock { state -> (OSSUploadEvent?, [Reader]) in
+        // Within the lock, so that events come in the order of their snapshots; a stream takes them without waiting.
+        self.state.withLock { state in
             // A small part takes hardly longer to send than to tell of: where nobody listens nothing is told.
             let readers = state.readers.isEmpty ? [] : state.readers.values.filter { $0.wants(kind) }
-            guard !readers.isEmpty else { return (nil, []) }
+            guard !readers.isEmpty else { return }
             let snapshot = Self.refresh(&state)
-            return (OSSUploadEvent(kind: kind, partNumber: part, message: message, snapshot: snapshot), readers)
+            let event = OSSUploadEvent(kind: kind, partNumber: part, message: message, snapshot: snapshot)
+            for reader in readers { reader.continuation.yield(event) }
         }
-        guard let event else { return }
-        for reader in readers { reader.continuation.yield(event) }
     }
 
     private static func refresh(_ state: inout State) -> OSSUploadSnapshot {
