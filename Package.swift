@@ -25,6 +25,7 @@ let package = Package(
     platforms: [.macOS(.v26)],
     products: [
         .library(name: "OSSMultipart", targets: ["OSSMultipart"]),
+        .library(name: "OSSMultipartFoundation", targets: ["OSSMultipartFoundation"]),
         .library(name: "OSSLocalServer", targets: ["OSSLocalServer"]),
         .executable(name: "ossmp", targets: ["ossmp"]),
         .executable(name: "oss-local-server", targets: ["oss-local-server"]),
@@ -49,6 +50,10 @@ let package = Package(
             name: "OSSMultipart",
             dependencies: ["CurlTransport", "OSSWire", "SystemIO"],
             swiftSettings: settings
+        ),
+        // What needs Foundation as a whole, for programs that have it anyway.
+        .target(
+            name: "OSSMultipartFoundation", dependencies: ["OSSMultipart"], swiftSettings: settings
         ),
         // The server to develop and test against.
         .target(
@@ -110,7 +115,10 @@ let package = Package(
         .target(name: "ByteProxy", dependencies: ["SystemIO"], path: "Tests/ByteProxy", swiftSettings: settings),
         .testTarget(
             name: "OSSMultipartTests",
-            dependencies: ["ByteProxy", "CurlTransport", "OSSLocalServer", "OSSMultipart", "OSSWire", "SystemIO"],
+            dependencies: [
+                "ByteProxy", "CurlTransport", "OSSLocalServer", "OSSMultipart", "OSSMultipartFoundation", "OSSWire",
+                "SystemIO",
+            ],
             swiftSettings: settings
         ),
         .testTarget(

@@ -112,6 +112,22 @@ public struct OSSUploadSource: Sendable, CustomStringConvertible {
         .descriptor(InputDescriptor(number: descriptor, name: "descriptor \(descriptor)"), size: size)
     }
 
+    /// A stream whose reads block; for modules of this package.
+    ///
+    /// - Parameter open: gives what fills a buffer's front and returns how many bytes there were, 0 at the end.
+    package static func blockingStream(
+        named name: String, size: Int64?, isReplayable: Bool,
+        open: @escaping @Sendable () throws -> @Sendable (inout [UInt8]) throws -> Int
+    ) -> OSSUploadSource {
+        OSSUploadSource(
+            kind: .stream(
+                StreamSource(name: name, size: size, isReplayable: isReplayable) { executor in
+                    BlockingChunks(try open(), on: executor)
+                }
+            )
+        )
+    }
+
     private static func descriptor(_ input: InputDescriptor, size: Int64?) -> OSSUploadSource {
         OSSUploadSource(
             kind: .stream(

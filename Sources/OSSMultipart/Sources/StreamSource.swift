@@ -192,3 +192,26 @@ final class DescriptorChunks: StreamSource.Chunks {
         }
     }
 }
+
+/// The chunks of something whose reads block.
+final class BlockingChunks: StreamSource.Chunks {
+    /// How much is read at a time, at most, in bytes.
+    private static let bufferSize = 256 * 1024
+
+    private let read: @Sendable (inout [UInt8]) throws -> Int
+    private let executor: BlockingExecutor
+
+    init(_ read: @escaping @Sendable (inout [UInt8]) throws -> Int, on executor: BlockingExecutor) {
+        self.read = read
+        self.executor = executor
+    }
+
+    func next() async throws -> ArraySlice<UInt8>? {
+        let read = self.read
+        return try await self.executor.run { () throws(any Error) in
+            var buffer = [UInt8](repeating: 0, count: Self.bufferSize)
+            let count = try read(&buffer)
+            return count == 0 ? nil : buffer[..<count]
+        }
+    }
+}

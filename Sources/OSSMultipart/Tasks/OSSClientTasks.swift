@@ -64,6 +64,86 @@ public struct OSSClientTasks: Sendable {
     public func putObject(_ request: PutObjectRequest) -> OSSTask<PutObjectResult> {
         self.start { try await $0.putObject(request) }
     }
+
+    /// ``OSSClient/appendObject(_:)`` as a future.
+    public func appendObject(_ request: AppendObjectRequest) -> OSSTask<AppendObjectResult> {
+        self.start { try await $0.appendObject(request) }
+    }
+
+    /// ``OSSClient/copyObject(_:)`` as a future.
+    public func copyObject(_ request: CopyObjectRequest) -> OSSTask<CopyObjectResult> {
+        self.start { try await $0.copyObject(request) }
+    }
+
+    /// ``OSSClient/uploadPartCopy(_:)`` as a future.
+    public func uploadPartCopy(_ request: UploadPartCopyRequest) -> OSSTask<UploadPartCopyResult> {
+        self.start { try await $0.uploadPartCopy(request) }
+    }
+
+    /// ``OSSClient/postObject(_:)`` as a future.
+    public func postObject(_ request: PostObjectRequest) -> OSSTask<PutObjectResult> {
+        self.start { try await $0.postObject(request) }
+    }
+
+    /// ``OSSClient/getObject(_:)`` as a future.
+    public func getObject(_ request: GetObjectRequest) -> OSSTask<GetObjectResult> {
+        self.start { try await $0.getObject(request) }
+    }
+
+    /// ``OSSClient/deleteObject(_:)`` as a future.
+    public func deleteObject(_ request: DeleteObjectRequest) -> OSSTask<DeleteObjectResult> {
+        self.start { try await $0.deleteObject(request) }
+    }
+
+    /// ``OSSClient/deleteMultipleObjects(_:)`` as a future.
+    public func deleteMultipleObjects(_ request: DeleteMultipleObjectsRequest) -> OSSTask<DeleteMultipleObjectsResult> {
+        self.start { try await $0.deleteMultipleObjects(request) }
+    }
+
+    /// ``OSSClient/listObjectsV2(_:)`` as a future.
+    public func listObjectsV2(_ request: ListObjectsV2Request) -> OSSTask<ListObjectsV2Result> {
+        self.start { try await $0.listObjectsV2(request) }
+    }
+
+    /// ``OSSClient/putObjectTagging(_:)`` as a future.
+    public func putObjectTagging(_ request: PutObjectTaggingRequest) -> OSSTask<Void> {
+        self.start { try await $0.putObjectTagging(request) }
+    }
+
+    /// ``OSSClient/getObjectTagging(_:)`` as a future.
+    public func getObjectTagging(_ request: GetObjectTaggingRequest) -> OSSTask<[OSSTag]> {
+        self.start { try await $0.getObjectTagging(request) }
+    }
+
+    /// ``OSSClient/deleteObjectTagging(_:)`` as a future.
+    public func deleteObjectTagging(_ request: DeleteObjectTaggingRequest) -> OSSTask<Void> {
+        self.start { try await $0.deleteObjectTagging(request) }
+    }
+
+    /// ``OSSClient/putObjectACL(_:)`` as a future.
+    public func putObjectACL(_ request: PutObjectACLRequest) -> OSSTask<Void> {
+        self.start { try await $0.putObjectACL(request) }
+    }
+
+    /// ``OSSClient/getObjectACL(_:)`` as a future.
+    public func getObjectACL(_ request: GetObjectACLRequest) -> OSSTask<GetObjectACLResult> {
+        self.start { try await $0.getObjectACL(request) }
+    }
+
+    /// ``OSSClient/putBucket(_:)`` as a future.
+    public func putBucket(_ request: PutBucketRequest) -> OSSTask<Void> {
+        self.start { try await $0.putBucket(request) }
+    }
+
+    /// ``OSSClient/deleteBucket(_:)`` as a future.
+    public func deleteBucket(_ request: DeleteBucketRequest) -> OSSTask<Void> {
+        self.start { try await $0.deleteBucket(request) }
+    }
+
+    /// ``OSSClient/getBucketLocation(_:)`` as a future.
+    public func getBucketLocation(_ request: GetBucketLocationRequest) -> OSSTask<String> {
+        self.start { try await $0.getBucketLocation(request) }
+    }
 }
 
 extension OSSClient {
