@@ -11,7 +11,7 @@ RELEASE := -c release --static-swift-stdlib
 PACKAGES := libssl-dev libcurl4-openssl-dev libisal-dev libmicrohttpd-dev libxml2-dev pkg-config curl python3-venv
 LIBRARIES := libcrypto libcurl libisal libmicrohttpd libxml-2.0
 
-.PHONY: all deps build release test demo lint format interop fuzz soak bench clean
+.PHONY: all deps build release test demo examples lint format interop fuzz soak bench clean
 
 all: build
 
@@ -45,11 +45,15 @@ test: deps
 demo: release
 	bash Examples/demo.sh "$$($(SWIFT) build $(RELEASE) --show-bin-path)"
 
+# Every example, each against a local server of its own.
+examples: build
+	bash Examples/run.sh "$$($(SWIFT) build --show-bin-path)"
+
 lint:
-	$(SWIFT) format lint --strict --recursive Sources Tests Benchmarks Package.swift
+	$(SWIFT) format lint --strict --recursive Sources Tests Benchmarks Examples Package.swift
 
 format:
-	$(SWIFT) format --in-place --recursive Sources Tests Benchmarks Package.swift
+	$(SWIFT) format --in-place --recursive Sources Tests Benchmarks Examples Package.swift
 
 # The official Python SDKs as clients of the local server.
 interop: build

@@ -20,6 +20,17 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+/// An example: it sees what users see, and is no product.
+func example(_ name: String, folder: String) -> Target {
+    .executableTarget(
+        name: name,
+        dependencies: ["ExampleSupport", "OSSLocalServer", "OSSMultipart"],
+        path: "Examples/\(folder)",
+        packageAccess: false,
+        swiftSettings: settings
+    )
+}
+
 let package = Package(
     name: "swift-oss-multipart",
     platforms: [.macOS(.v26)],
@@ -84,6 +95,25 @@ let package = Package(
             packageAccess: false,
             swiftSettings: settings
         ),
+
+        // `make examples` runs them.
+        .target(
+            name: "ExampleSupport",
+            dependencies: ["OSSLocalServer", "OSSMultipart"],
+            path: "Examples/Support",
+            packageAccess: false,
+            swiftSettings: settings
+        ),
+        example("example-multipart-by-hand", folder: "MultipartByHand"),
+        example("example-task-futures", folder: "TaskFutures"),
+        example("example-pause-and-resume", folder: "PauseAndResume"),
+        example("example-crash-and-resume", folder: "CrashAndResume"),
+        example("example-random-access", folder: "RandomAccess"),
+        example("example-stream", folder: "Stream"),
+        example("example-folder", folder: "Folder"),
+        example("example-credentials", folder: "Credentials"),
+        example("example-progress", folder: "Progress"),
+        example("example-faults", folder: "Faults"),
 
         // Feeds the readers of foreign bytes; `make fuzz` builds it with libFuzzer.
         .systemLibrary(name: "CFuzzer", path: "Tests/Fuzz/CFuzzer"),
