@@ -153,7 +153,7 @@ let package = Package(
         ),
         .testTarget(
             name: "OSSMPTests",
-            dependencies: ["ByteProxy", "OSSLocalServer", "SystemIO", "ossmp"],
+            dependencies: ["ByteProxy", "OSSLocalServer", "OSSWire", "SystemIO", "ossmp"],
             swiftSettings: settings
         ),
     ],

@@ -7,7 +7,7 @@ import OSSLocalServer
 import SystemIO
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct CopyTests {
+@Suite(.timeLimit(.minutes(5))) struct CopyTests {
     private struct Report: Decodable {
         let bucket: String, key: String, size: Int64, uploadId: String?, etag: String?, crc64: String?, proof: String
         let partsTotal: Int, partsSent: Int, partsResumed: Int, bytesSent: Int64, seconds: Double, requestId: String?

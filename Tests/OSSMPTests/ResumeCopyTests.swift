@@ -4,11 +4,12 @@
 import FoundationEssentials
 import Glibc
 import OSSLocalServer
+import OSSWire
 import SystemIO
 import Testing
 
 /// What the uploader promises holds for the tool: the same rows, through the built program.
-@Suite(.timeLimit(.minutes(2))) struct ResumeCopyTests {
+@Suite(.timeLimit(.minutes(5))) struct ResumeCopyTests {
     private static let part = ToolFixture.partSize
 
     private struct Report: Decodable {
@@ -295,6 +296,42 @@ import Testing
             _ = try await self.report(fixture, file.path)
             #expect(FileManager.default.contents(atPath: elsewhere) == kept)
             #expect(try await fixture.object("k") == file.bytes)
+        }
+    }
+
+    @Test func `A record of a later version is an error that keeps it and its upload`() async throws {
+        try await withToolFixture { fixture in
+            let file = try fixture.file("film.bin", parts: 3)
+            _ = try await self.breakUpload(fixture, file.path, atPart: 3)
+            let path = try self.record(fixture)
+            let line = Array("journal version=2 more=to-come".utf8)
+            let digits = String(CRC64.of(line), radix: 16)
+            let later = Array((String(repeating: "0", count: 16 - digits.count) + digits + " ").utf8) + line + [0x0A]
+            try Data(later).write(to: URL(filePath: path))
+            let outcome = try await fixture.run(fixture.copy(file.path, "k"))
+            #expect(outcome.code == 1)
+            #expect(outcome.errors.contains("version 2"))
+            #expect(FileManager.default.contents(atPath: path).map { Array($0) } == later)
+            #expect(fixture.server.openUploads(bucket: ToolFixture.bucket).count == 1)
+            #expect(fixture.partsSent.isEmpty)
+        }
+    }
+
+    @Test func `A disk that becomes full under the record is a warning, and the object is stored`() async throws {
+        try await withToolFixture { fixture in
+            let file = try fixture.file("film.bin", parts: 60)
+            // No file may grow beyond this: room for the upload's line and some of the parts', not for all.
+            let outcome = try await fixture.run(
+                fixture.copy(file.path, "k", ["--quiet"]), launcher: ["/usr/bin/prlimit", "--fsize=4096", "--"])
+            #expect(outcome.code == 0, "\(outcome.errors)")
+            #expect(outcome.errors.contains("a later run will ask the service what it has"))
+            #expect(try await fixture.object("k") == file.bytes)
+            #expect(!fixture.hasLeftovers)
+            // Room for nothing at all: the folder was named, so nothing is sent.
+            let full = try await fixture.run(
+                fixture.copy(file.path, "other", ["--quiet"]), launcher: ["/usr/bin/prlimit", "--fsize=1", "--"])
+            #expect(full.code == 1)
+            #expect(fixture.server.requests.allSatisfy { $0.key != "other" })
         }
     }
 

@@ -31,10 +31,12 @@ struct ToolFixture: Sendable {
     }
 
     func run(
-        _ arguments: [String], environment: [String: String]? = nil, input: String = "/dev/null"
+        _ arguments: [String], environment: [String: String]? = nil, input: String = "/dev/null",
+        launcher: [String] = []
     ) async throws -> ToolProcess.Outcome {
         try await ToolProcess(
-            arguments, environment: environment ?? self.environment, in: self.folder, input: input
+            arguments, environment: environment ?? self.environment, in: self.folder, input: input,
+            launcher: launcher
         ).outcome()
     }
 

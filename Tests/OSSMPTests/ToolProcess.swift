@@ -41,15 +41,19 @@ struct ToolProcess: Sendable {
 
     /// Starts the tool with exactly this environment.
     ///
-    /// - Parameter input: the file that it reads as its standard input.
+    /// - Parameters:
+    ///   - input: the file that it reads as its standard input.
+    ///   - launcher: a program that starts it, with its arguments.
     init(
-        _ arguments: [String], environment: [String: String], in folder: String, input: String = "/dev/null"
+        _ arguments: [String], environment: [String: String], in folder: String, input: String = "/dev/null",
+        launcher: [String] = []
     ) throws {
         self.folder = folder + "/run-\(UUID().uuidString)"
         try Directory.create(self.folder)
-        let program = Self.programs + "/ossmp"
+        let command = launcher + [Self.programs + "/ossmp"] + arguments
+        let program = command[0]
         // SAFETY: the C texts live until the process has been started; then they are freed.
-        let texts = unsafe ([program] + arguments).map { unsafe strdup($0) }
+        let texts = unsafe command.map { unsafe strdup($0) }
         let variables = unsafe environment.map { unsafe strdup("\($0.key)=\($0.value)") }
         defer { unsafe (texts + variables).forEach { unsafe free($0) } }
         var actions = unsafe posix_spawn_file_actions_t()

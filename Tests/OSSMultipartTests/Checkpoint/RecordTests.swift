@@ -12,7 +12,7 @@ import Testing
 @testable import OSSMultipart
 
 /// No record, whatever is in its place, keeps an upload from its end, or makes it store anything but the source.
-@Suite(.timeLimit(.minutes(2))) struct RecordTests {
+@Suite(.timeLimit(.minutes(5))) struct RecordTests {
     private static let part = Int(LocalFixture.partSize)
 
     /// An upload of two parts that was killed after its first, and the record of it.

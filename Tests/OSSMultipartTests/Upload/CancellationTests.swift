@@ -7,7 +7,7 @@ import Testing
 
 @testable import OSSMultipart
 
-@Suite(.timeLimit(.minutes(2))) struct CancellationTests {
+@Suite(.timeLimit(.minutes(5))) struct CancellationTests {
     private static let part = Int(LocalFixture.partSize)
 
     /// Where an upload can be when it is cancelled: the operation that is held up.

@@ -23,7 +23,7 @@ private enum ProcessCounts {
     }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct ResourceTests {
+@Suite(.timeLimit(.minutes(5))) struct ResourceTests {
     /// Runs uploads of every end and returns how many files and threads were left over.
     private static func useEverything() async throws {
         try await withLocalServer { fixture in

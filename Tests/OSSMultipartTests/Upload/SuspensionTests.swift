@@ -10,7 +10,7 @@ import Testing
 @testable import OSSMultipart
 
 /// Every place where an upload waits for something outside is tried: each request, each reply, each call of the record.
-@Suite(.timeLimit(.minutes(2))) struct SuspensionTests {
+@Suite(.timeLimit(.minutes(5))) struct SuspensionTests {
     private static let part = Int(LocalFixture.partSize)
 
     /// What an upload goes through.
