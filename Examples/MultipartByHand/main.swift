@@ -26,7 +26,10 @@ await Example.run { example in
         print("completed: ETag \(object.eTag ?? "none")")
     } catch {
         // Parts of an upload that nobody completes are paid for until it is aborted.
-        try await client.abortMultipartUpload(.init(upload: upload))
+        do { try await client.abortMultipartUpload(.init(upload: upload)) } catch let failure {
+            // Told, and not in the place of what went wrong first.
+            print("the upload could not be aborted: \(failure)")
+        }
         throw error
     }
     try await example.expect(key, isFile: file)

@@ -169,6 +169,7 @@ extension OSSClient {
                 let pipe = BodyPipe(length: region.length)
                 maker = BodyMaker(region: region, pipe: pipe, executor: self.blocking)
                 body = .pipe(pipe)
+            // Not a matter of input: no caller makes a region of a stream, UploadRun sends its pieces from memory.
             case .stream: preconditionFailure("a stream is sent in pieces that are in memory")
             }
         case .form(let head, let region, let tail):

@@ -56,6 +56,7 @@ extension SourceRegion {
     func digests(md5: Bool, crc64: Bool, isCancelled: () -> Bool) throws -> SourceDigests {
         var digests = try RunningDigests(md5: md5, crc64: crc64)
         switch self.content {
+        // Not a matter of input: `OSSClient.digests` reads the one by async functions, and makes no region of the other.
         case .custom, .stream: preconditionFailure("not a source that is read by calls that block")
         case .memory(let bytes):
             try digests.update(bytes.span.extracting(Int(self.offset)..<Int(self.offset + self.length)))
@@ -101,6 +102,7 @@ extension SourceRegion {
         let place = self.offset + done
         let count: Int
         switch self.content {
+        // Not a matter of input, as above.
         case .stream: preconditionFailure("a stream has no regions")
         case .memory(let bytes): return Array(bytes[Int(place)..<(Int(place) + wanted)])
         case .file(let file, let origin):
