@@ -69,19 +69,19 @@ extension OSSServer.RequestRecord {
     /// One line of JSON.
     var json: String {
         var fields = [
-            "\"time\":\(JSONValue.quoted(Timestamp(milliseconds: self.received).iso8601))",
-            "\"operation\":\(JSONValue.quoted(self.operation))", "\"method\":\(JSONValue.quoted(self.method))",
+            "\"time\":\(JSONString.quoted(Timestamp(milliseconds: self.received).iso8601))",
+            "\"operation\":\(JSONString.quoted(self.operation))", "\"method\":\(JSONString.quoted(self.method))",
         ]
-        if let bucket { fields.append("\"bucket\":\(JSONValue.quoted(bucket))") }
-        if let key { fields.append("\"key\":\(JSONValue.quoted(key))") }
-        if let uploadID { fields.append("\"uploadId\":\(JSONValue.quoted(uploadID))") }
+        if let bucket { fields.append("\"bucket\":\(JSONString.quoted(bucket))") }
+        if let key { fields.append("\"key\":\(JSONString.quoted(key))") }
+        if let uploadID { fields.append("\"uploadId\":\(JSONString.quoted(uploadID))") }
         if let partNumber { fields.append("\"partNumber\":\(partNumber)") }
         fields.append("\"status\":\(self.status)")
-        if let errorCode { fields.append("\"code\":\(JSONValue.quoted(errorCode))") }
+        if let errorCode { fields.append("\"code\":\(JSONString.quoted(errorCode))") }
         if self.metFault { fields.append("\"fault\":true") }
         fields += [
             "\"bytesReceived\":\(self.bytesReceived)", "\"connection\":\(self.connectionID)",
-            "\"requestId\":\(JSONValue.quoted(self.requestID))", "\"query\":\(Self.object(self.query))",
+            "\"requestId\":\(JSONString.quoted(self.requestID))", "\"query\":\(Self.object(self.query))",
             "\"headers\":\(Self.object(self.headers))",
         ]
         return "{" + fields.joined(separator: ",") + "}"
@@ -89,7 +89,7 @@ extension OSSServer.RequestRecord {
 
     private static func object(_ values: [String: String]) -> String {
         "{"
-            + values.sorted { $0.key < $1.key }.map { "\(JSONValue.quoted($0.key)):\(JSONValue.quoted($0.value))" }
+            + values.sorted { $0.key < $1.key }.map { "\(JSONString.quoted($0.key)):\(JSONString.quoted($0.value))" }
             .joined(separator: ",") + "}"
     }
 }

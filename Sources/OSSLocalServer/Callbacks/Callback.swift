@@ -136,7 +136,7 @@ struct Callback: Sendable {
         case (_, .number(let number)): String(number)
         case (.form, .text(let text)): PercentEncoding.encode(text)
         case (.json, .text(let text)):
-            isQuoted ? String(JSONValue.quoted(text).dropFirst().dropLast()) : JSONValue.quoted(text)
+            isQuoted ? String(JSONString.quoted(text).dropFirst().dropLast()) : JSONString.quoted(text)
         }
     }
 }

@@ -44,22 +44,6 @@ enum JSONValue: Sendable, Equatable {
         return deepest
     }
 
-    /// The text as a JSON document writes it, in quotes.
-    static func quoted(_ text: String) -> String {
-        var quoted = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": quoted += "\\\""
-            case "\\": quoted += "\\\\"
-            case "\u{0}"..."\u{1F}":
-                let digits = String(scalar.value, radix: 16)
-                quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: quoted.unicodeScalars.append(scalar)
-            }
-        }
-        return quoted + "\""
-    }
-
     /// The text; nil where it is none.
     var text: String? { if case .text(let text) = self { text } else { nil } }
 

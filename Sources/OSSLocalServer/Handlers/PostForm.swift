@@ -193,7 +193,7 @@ final class PostForm: FormSink {
         headers["x-oss-callback"] = self.fields["callback"]
         let variables = self.fields.all.filter { $0.name.hasPrefix("x:") }
         if !variables.isEmpty {
-            let json = variables.map { "\(JSONValue.quoted($0.name)):\(JSONValue.quoted($0.value))" }
+            let json = variables.map { "\(JSONString.quoted($0.name)):\(JSONString.quoted($0.value))" }
             headers["x-oss-callback-var"] = Base64.encode(Array("{\(json.joined(separator: ","))}".utf8))
         }
         for field in headers.all where field.value.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) {

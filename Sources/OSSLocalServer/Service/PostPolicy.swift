@@ -96,7 +96,7 @@ struct PostPolicy: Sendable {
             guard let text = value.text else {
                 throw Self.invalid("Invalid Policy: Invalid Simple-Condition: value must be a string.")
             }
-            self.addRule(name, .equal(text), #"["eq", \#(JSONValue.quoted("$" + name)), \#(JSONValue.quoted(text))]"#)
+            self.addRule(name, .equal(text), #"["eq", \#(JSONString.quoted("$" + name)), \#(JSONString.quoted(text))]"#)
         case .list(let list): try self.add(list)
         default: throw Self.invalid("Invalid Policy: Invalid Condition: must be a List or an Object.")
         }
@@ -122,21 +122,21 @@ struct PostPolicy: Sendable {
         let condition: Condition
         let written: String
         switch (mode, list[2]) {
-        case ("eq", .text(let text)): (condition, written) = (.equal(text), JSONValue.quoted(text))
-        case ("starts-with", .text(let text)): (condition, written) = (.startsWith(text), JSONValue.quoted(text))
+        case ("eq", .text(let text)): (condition, written) = (.equal(text), JSONString.quoted(text))
+        case ("starts-with", .text(let text)): (condition, written) = (.startsWith(text), JSONString.quoted(text))
         case ("in", .list(let values)), ("not-in", .list(let values)):
             let texts = values.compactMap(\.text)
             guard texts.count == values.count else {
                 throw Self.invalid("Invalid Policy: Invalid Condition: values must be strings.", ec: "0006-00000224")
             }
             condition = mode == "in" ? .oneOf(texts) : .noneOf(texts)
-            written = "[" + texts.map(JSONValue.quoted).joined(separator: ", ") + "]"
+            written = "[" + texts.map(JSONString.quoted).joined(separator: ", ") + "]"
         case ("eq", _), ("starts-with", _), ("in", _), ("not-in", _):
             throw Self.invalid("Invalid Policy: Invalid Condition: value of the wrong type.", ec: "0006-00000224")
         default:
             throw Self.invalid("Invalid Policy: Invalid Condition: unknown matching mode \(mode).", ec: "0006-00000216")
         }
-        self.addRule(name, condition, "[\"\(mode)\", \(JSONValue.quoted(name)), \(written)]")
+        self.addRule(name, condition, "[\"\(mode)\", \(JSONString.quoted(name)), \(written)]")
     }
 
     /// A field is named with or without a dollar sign, in any case.

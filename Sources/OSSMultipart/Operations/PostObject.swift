@@ -101,13 +101,13 @@ extension OSSClient {
         }
         var fields = [OSSPostForm.Field(name: "key", value: request.key)]
         var conditions = [
-            #"{"bucket":\#(Self.quoted(request.bucket))}"#,
-            "[\"\(request.allowsLongerKeys ? "starts-with" : "eq")\",\"$key\",\(Self.quoted(request.key))]",
+            #"{"bucket":\#(JSONString.quoted(request.bucket))}"#,
+            "[\"\(request.allowsLongerKeys ? "starts-with" : "eq")\",\"$key\",\(JSONString.quoted(request.key))]",
             "[\"content-length-range\",\(request.sizes.lowerBound),\(request.sizes.upperBound)]",
         ]
         func add(_ name: String, _ value: String) {
             fields.append(.init(name: name, value: value))
-            conditions.append("[\"eq\",\(Self.quoted("$" + name)),\(Self.quoted(value))]")
+            conditions.append("[\"eq\",\(JSONString.quoted("$" + name)),\(JSONString.quoted(value))]")
         }
         try request.headers.validate(.postObject)
         for field in request.headers.fields(withACL: true).all { add(field.name, field.value) }
@@ -134,7 +134,7 @@ extension OSSClient {
         let signer = SignatureV4(date: Timestamp(milliseconds: now), region: self.region)
         func add(_ name: String, _ value: String) {
             fields.append(.init(name: name, value: value))
-            conditions.append("[\"eq\",\(Self.quoted("$" + name)),\(Self.quoted(value))]")
+            conditions.append("[\"eq\",\(JSONString.quoted("$" + name)),\(JSONString.quoted(value))]")
         }
         if let token = credentials.securityToken { add("x-oss-security-token", token) }
         let isV4 = self.configuration.signatureVersion == .v4
@@ -221,21 +221,5 @@ extension OSSClient {
         text += "--\(boundary)\r\nContent-Disposition: form-data; name=\"file\"; filename=\"file\"\r\n"
         text += "Content-Type: application/octet-stream\r\n\r\n"
         return Array(text.utf8)
-    }
-
-    /// A text as JSON.
-    private static func quoted(_ text: String) -> String {
-        var quoted = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": quoted += "\\\""
-            case "\\": quoted += "\\\\"
-            case "\u{0}"..."\u{1F}":
-                let digits = String(scalar.value, radix: 16)
-                quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: quoted.unicodeScalars.append(scalar)
-            }
-        }
-        return quoted + "\""
     }
 }
