@@ -49,11 +49,12 @@ let package = Package(
         .systemLibrary(name: "CXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
         .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .systemLibrary(name: "CGetopt"),
+        .systemLibrary(name: "CLinux"),
 
         // What bytes mean.
         .target(name: "OSSWire", dependencies: ["COpenSSL", "CISAL", "CXML2"], swiftSettings: settings),
         // What the operating system does with files and threads.
-        .target(name: "SystemIO", swiftSettings: settings),
+        .target(name: "SystemIO", dependencies: ["CLinux"], swiftSettings: settings),
         // How bytes travel.
         .target(name: "CurlTransport", dependencies: ["CCurl", "OSSWire", "SystemIO"], swiftSettings: settings),
         // The client and the uploader.

@@ -56,6 +56,10 @@ final class CurlMultiLoop: Sendable {
 
     /// The options of the transport.
     let configuration: CurlTransportConfiguration
+    /// The threads that wait for disks.
+    let disk: BlockingExecutor
+    /// Which of the transport's loops it is, from 1 on.
+    private let number: Int
     private let state = Lock(State())
     /// Whether the thread has something to look at in the state; set behind every change that is for it.
     private let hasWork = Atomic(false)
@@ -65,7 +69,11 @@ final class CurlMultiLoop: Sendable {
     /// meet the lock of the one that woke it.
     private let wakeup = Lock<Wakeup?>(nil)
 
-    init(configuration: CurlTransportConfiguration) { self.configuration = configuration }
+    init(configuration: CurlTransportConfiguration, number: Int, disk: BlockingExecutor) {
+        self.configuration = configuration
+        self.disk = disk
+        self.number = number
+    }
 
     // MARK: From outside
 
@@ -181,6 +189,7 @@ final class CurlMultiLoop: Sendable {
     }
 
     private func run() {
+        ThreadName.set("oss-network-\(self.number)")
         do {
             let worker = try CurlMultiWorker(loop: self)
             worker.run()

@@ -132,7 +132,8 @@ internal import CCurl
         self.transfers[ObjectIdentifier(transfer.call)] = nil
         if self.pool.count < Self.pooledHandles { self.pool.append(transfer.easy) }
         self.setConnectionLimit()
-        transfer.call.finish(result)
+        let call = transfer.call
+        transfer.whenFileIsLetGo { call.finish(result) }
     }
 
     private func endFinished() {

@@ -19,8 +19,12 @@ final class CurlTransfer {
     private(set) var reply = CurlReply()
     /// Whether curl waits, after a yield, to be told to go on sending.
     var isPaused = false
-    /// Whether curl waits for the task that makes the body.
+    /// Whether curl waits for the task that makes the body, or for the disk that it comes from.
     private var isStarved = false
+    /// Where the next bytes of the file come from a disk.
+    private var fetch: FileFetch?
+    /// Whether the file system tells which bytes are in the system's memory.
+    private var asksForCached = true
     /// Until when curl waits because enough was sent.
     private var throttledUntil: ContinuousClock.Instant?
     /// What a callback found wrong; it ended the transfer.
@@ -54,8 +58,9 @@ final class CurlTransfer {
     /// Whether curl waits, and need not any more.
     var canGoOn: Bool {
         if let throttledUntil { return throttledUntil <= .now }
-        guard self.isStarved, case .pipe(let pipe) = self.call.request.body else { return self.isPaused }
-        return pipe.hasNews
+        guard self.isStarved else { return self.isPaused }
+        if case .pipe(let pipe) = self.call.request.body { return pipe.hasNews }
+        return self.fetch?.isDone ?? true
     }
 
     /// When it goes on by itself; nil where it does not wait for a time.
@@ -257,6 +262,7 @@ final class CurlTransfer {
                 unsafe memory.copyMemory(from: .init(rebasing: $0[Int(self.bytesTaken)...].prefix(memory.count)))
             }
         case .file(let file, let offset, let length):
+            if let cached = unsafe self.copyCached(file, offset, into: memory) { return cached }
             let count: Int
             do throws(SystemError) {
                 // SAFETY: the memory is the caller's for the length of the call.
@@ -270,6 +276,39 @@ final class CurlTransfer {
             }
         }
         return memory.count
+    }
+
+    /// Copies the next bytes of the file as far as that needs no wait: 0 where they are being fetched; nil where they are
+    /// to be read whatever it takes.
+    @unsafe private func copyCached(
+        _ file: PosixFile, _ offset: Int64, into memory: UnsafeMutableRawBufferPointer
+    ) -> Int? {
+        if let fetch = self.fetch {
+            guard fetch.isDone else { return 0 }
+            // What was fetched is read even where the system has let it go again: else it might never come to an end.
+            self.fetch = nil
+            return nil
+        }
+        guard self.asksForCached else { return nil }
+        let place = offset + self.bytesTaken
+        // SAFETY: the memory is the caller's for the length of the call.
+        switch unsafe file.readCached(at: place, into: memory) {
+        case .bytes(let count): return count > 0 ? count : nil
+        case .unknown:
+            self.asksForCached = false
+            return nil
+        case .none:
+            let loop = self.loop
+            self.fetch = FileFetch(
+                file, at: place, left: self.bodyLength - self.bytesTaken, on: loop.disk, announce: { loop.wake() })
+            return 0
+        }
+    }
+
+    /// Runs `body` when nothing reads the file any more, which may be now.
+    func whenFileIsLetGo(_ body: @escaping @Sendable () -> Void) {
+        guard let fetch = self.fetch else { return body() }
+        fetch.whenDone(body)
     }
 
     // MARK: Time-outs

@@ -1,19 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: swift-oss-multipart authors
 
-/// The transport over the network: HTTP/1.1 with libcurl, on one thread of its own.
+package import SystemIO
+
+/// The transport over the network: HTTP/1.1 with libcurl, on one thread of its own or on a few.
 ///
-/// The thread begins with the first request. It ends with ``shutDown()``, or when the transport is let go; a request
-/// that is under way then ends with ``TransportError/Kind/shutDown``.
+/// A thread begins with its first request: the second one when two are under way. All end with ``shutDown()``, or when the
+/// transport is let go; a request that is under way then ends with ``TransportError/Kind/shutDown``.
 package final class CurlTransport: HTTPTransport {
-    private let loop: CurlMultiLoop
+    private let loops: [CurlMultiLoop]
+    private let disk: BlockingExecutor
+    /// How many requests each loop has under way.
+    private let loads: Lock<[Int]>
 
     /// Makes a transport; nothing is opened before the first request.
-    package init(configuration: CurlTransportConfiguration = .init()) {
-        self.loop = CurlMultiLoop(configuration: configuration)
+    ///
+    /// - Parameter disk: the threads that wait for files that are not in the system's memory; they end with the transport.
+    ///   Default: four, so that as many slow files hold up no other one.
+    package init(
+        configuration: CurlTransportConfiguration = .init(), disk: BlockingExecutor = BlockingExecutor(threads: 4)
+    ) {
+        self.disk = disk
+        let idle = configuration.maximumIdleConnections
+        let threads = max(1, idle > 0 ? min(configuration.threads, idle) : configuration.threads)
+        self.loops = (0..<threads).map { number in
+            var share = configuration
+            // Together they keep as many as one would.
+            share.maximumIdleConnections = idle / threads + (number < idle % threads ? 1 : 0)
+            return CurlMultiLoop(configuration: share, number: number + 1, disk: disk)
+        }
+        self.loads = Lock([Int](repeating: 0, count: threads))
     }
 
-    deinit { self.loop.stop() }
+    deinit {
+        for loop in self.loops { loop.stop() }
+    }
 
     /// Sends a request and returns the server's reply, whatever its status.
     ///
@@ -27,7 +48,9 @@ package final class CurlTransport: HTTPTransport {
     package func execute(_ request: TransportRequest) async throws -> TransportResponse {
         try Task.checkCancellation()
         let call = CurlCall(request: request, origin: try request.checkedOrigin())
-        let loop = self.loop
+        let number = self.enterLeastLoaded()
+        defer { self.loads.withLock { $0[number] -= 1 } }
+        let loop = self.loops[number]
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 guard call.begin(continuation) else { return }
@@ -38,9 +61,24 @@ package final class CurlTransport: HTTPTransport {
         }
     }
 
-    /// Ends what is under way with ``TransportError/Kind/shutDown``, closes all connections, ends the thread and returns
+    /// The loop with the fewest requests under way, which gets one more.
+    ///
+    /// The first of them where there are several, so that requests one after the other find the connection of the last.
+    private func enterLeastLoaded() -> Int {
+        self.loads.withLock { loads in
+            var least = 0
+            for number in loads.indices where loads[number] < loads[least] { least = number }
+            loads[least] += 1
+            return least
+        }
+    }
+
+    /// Ends what is under way with ``TransportError/Kind/shutDown``, closes all connections, ends the threads and returns
     /// when that is done.
     ///
     /// It may be called more than once and by several tasks at a time.
-    package func shutDown() async { await self.loop.shutDown() }
+    package func shutDown() async {
+        for loop in self.loops { await loop.shutDown() }
+        await self.disk.shutDown()
+    }
 }

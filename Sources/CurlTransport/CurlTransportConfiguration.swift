@@ -7,6 +7,11 @@ package struct CurlTransportConfiguration: Sendable {
     ///
     /// Default: 16.
     package var maximumIdleConnections = 16
+    /// Most threads that carry requests, at least 1; no more than there may be idle connections, where these are limited
+    /// to a few.
+    ///
+    /// Each has connections of its own. Default: 1.
+    package var threads = 1
     /// The proxy's address, `scheme://host:port` with the schemes http, https, socks4, socks4a, socks5 and socks5h; an empty
     /// text is no proxy, nil what the environment says (`http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`).
     package var proxy: String?

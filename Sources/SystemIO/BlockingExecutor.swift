@@ -37,6 +37,11 @@ package final class BlockingExecutor: Sendable {
         return try outcome.get()
     }
 
+    /// Runs `body` on a thread that may block, and then what it returns; nobody waits for it.
+    ///
+    /// What `body` holds is let go before what it returns is run.
+    package func start(_ body: @escaping @Sendable () -> @Sendable () -> Void) { self.pool.add(body) }
+
     /// Lets queued work finish, then ends all threads and waits for them; later work runs on threads of its own.
     package func shutDown() async {
         await withCheckedContinuation { continuation in

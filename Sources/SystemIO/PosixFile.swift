@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: swift-oss-multipart authors
 
+internal import CLinux
 import Glibc
 
 /// An open file; it is closed when the last reference goes.
@@ -101,6 +102,44 @@ package final class PosixFile: Sendable {
             done += count
         }
         return done
+    }
+
+    /// What there is of a region without a wait for a disk.
+    package enum CachedBytes: Equatable {
+        /// So many bytes, from the beginning of the region on; 0 at the end of the file.
+        case bytes(Int)
+        /// The first of them are still to be fetched.
+        case none
+        /// The file system cannot tell: only ``PosixFile/read(at:into:)`` does.
+        case unknown
+    }
+
+    /// Reads as much of what begins at `offset` as is in the system's memory.
+    ///
+    /// The caller owns the memory, for the length of the call. The corresponding C function is `preadv2` with `RWF_NOWAIT`.
+    @unsafe package func readCached(
+        at offset: Int64, into memory: UnsafeMutableRawBufferPointer
+    ) -> CachedBytes {
+        // SAFETY: the memory is the caller's.
+        let count = unsafe clinux_read_cached(self.descriptor, memory.baseAddress, memory.count, Int(offset))
+        if count >= 0 { return .bytes(count) }
+        return errno == EAGAIN || errno == EINTR ? .none : .unknown
+    }
+
+    /// Fetches a region into the system's memory, and lets the next one be fetched.
+    ///
+    /// A failure is not reported: whoever reads the region then sees it.
+    package func fetch(at offset: Int64, length: Int64, next: Int64) {
+        if next > 0 { self.willRead(at: offset + length, length: next) }
+        var buffer = [UInt8](repeating: 0, count: Int(min(length, 64 * 1024)))
+        var done: Int64 = 0
+        while done < length {
+            let wanted = Int(min(Int64(buffer.count), length - done))
+            guard let count = try? self.read(at: offset + done, into: &buffer, count: wanted), count == wanted else {
+                return
+            }
+            done += Int64(count)
+        }
     }
 
     /// Reads what is there next, at most `buffer.count` bytes; 0 is the end.

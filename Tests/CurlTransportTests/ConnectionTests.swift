@@ -20,7 +20,9 @@ import Testing
 
     @Test func `A hundred requests one after another use one connection`() async throws {
         let server = try self.echoServer()
-        try await withTransport { transport in
+        var configuration = CurlTransportConfiguration()
+        configuration.threads = 2
+        try await withTransport(configuration) { transport in
             for index in 0..<100 {
                 let body = TransportBody.bytes(patternedBytes(index * 100))
                 let request = TransportRequest(method: "PUT", url: server.url + "/\(index)", body: body)
@@ -32,11 +34,13 @@ import Testing
         #expect(server.connections.first?.requests.count == 100)
     }
 
-    @Test(arguments: [(4, 16), (12, 12), (12, 1)])
-    func `Requests at a time use as many connections`(width: Int, idle: Int) async throws {
+    @Test(arguments: [(4, 16), (12, 12), (12, 1)], [1, 2, 3])
+    func `Requests at a time use as many connections`(sizes: (width: Int, idle: Int), threads: Int) async throws {
+        let (width, idle) = sizes
         let server = try self.echoServer()
         var configuration = CurlTransportConfiguration()
         configuration.maximumIdleConnections = idle
+        configuration.threads = threads
         try await withTransport(configuration) { transport in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for index in 0..<(20 * width) {
@@ -52,6 +56,41 @@ import Testing
         }
         #expect(server.connections.flatMap(\.requests).count == 20 * width)
         #expect(server.connections.count <= (idle >= width ? 2 * width : 10 * width))
+    }
+
+    @Test func `Requests at a time are spread over the threads, which all end with the transport`() async throws {
+        let arrived = Signal()
+        let server = try RawServer { connection in
+            try connection.readRequest()
+            if connection.number == 4 { arrived.fire() }
+            try connection.readRequest()
+        }
+        // No other test has as many.
+        var configuration = CurlTransportConfiguration()
+        configuration.threads = 5
+        func fifthThreads() throws -> Int {
+            try Directory.names(in: "/proc/self/task").count { name in
+                var text = [UInt8](repeating: 0, count: 32)
+                // One that has ended meanwhile has no name any more.
+                let count = try? PosixFile(path: "/proc/self/task/\(name)/comm", .read).readNext(into: &text)
+                return text.prefix(count ?? 0).elementsEqual("oss-network-5\n".utf8)
+            }
+        }
+        try await withTransport(configuration) { transport in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<5 {
+                    group.addTask {
+                        _ = try await transport.execute(TransportRequest(method: "GET", url: server.url + "/"))
+                    }
+                }
+                await arrived.wait()
+                let found = try fifthThreads()
+                #expect(found == 1)
+                group.cancelAll()
+                while await group.nextResult() != nil {}
+            }
+        }
+        #expect(try fifthThreads() == 0)
     }
 
     @Test func `A kept connection that dies under a request is replaced and the body sent anew`() async throws {

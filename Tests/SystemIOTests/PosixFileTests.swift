@@ -32,6 +32,29 @@ import Testing
         }
     }
 
+    @Test func `What is in memory is read without a wait, up to the end, and what was fetched is`() throws {
+        try self.withFolder { folder in
+            let file = try PosixFile(path: folder + "/a", [.readWrite, .create])
+            try file.write(Array("hello world".utf8))
+            func cached(_ offset: Int64) -> (PosixFile.CachedBytes, [UInt8]) {
+                var buffer = [UInt8](repeating: 0, count: 5)
+                // SAFETY: the memory is used within the closure.
+                let answer = unsafe buffer.withUnsafeMutableBytes { unsafe file.readCached(at: offset, into: $0) }
+                return (answer, buffer)
+            }
+            #expect(cached(6) == (.bytes(5), Array("world".utf8)))
+            #expect(cached(11).0 == .bytes(0))
+            try file.synchronize()
+            _ = posix_fadvise(file.descriptor, 0, 0, POSIX_FADV_DONTNEED)
+            // A file system in memory has all of its bytes at hand.
+            #expect([.none, .bytes(5)].contains(cached(0).0))
+            file.fetch(at: 0, length: 11, next: 0)
+            #expect(cached(0) == (.bytes(5), Array("hello".utf8)))
+            // Nothing to read is no failure.
+            file.fetch(at: 99, length: 11, next: 11)
+        }
+    }
+
     @Test func `Appended bytes go to the end`() throws {
         try self.withFolder { folder in
             try PosixFile(path: folder + "/a", [.write, .create]).write([1, 2])

@@ -33,6 +33,9 @@ extension OSSClient.Configuration {
             throw invalid("the uploadRateLimit is \(uploadRateLimit); leave it nil for no limit")
         }
         guard self.maximumIdleConnections >= 0 else { throw invalid("maximumIdleConnections is negative") }
+        guard (1...64).contains(self.networkThreads) else {
+            throw invalid("networkThreads is \(self.networkThreads); it is from 1 to 64")
+        }
         if let userAgentSuffix {
             guard userAgentSuffix.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else {
                 throw invalid("the userAgentSuffix holds a character that is not printable ASCII")
@@ -44,6 +47,7 @@ extension OSSClient.Configuration {
     func transport(_ rateLimit: UploadRateLimit) -> CurlTransportConfiguration {
         var options = CurlTransportConfiguration()
         options.maximumIdleConnections = self.maximumIdleConnections
+        options.threads = self.networkThreads
         options.proxy = self.proxy
         options.proxyExceptions = self.proxyExceptions
         options.proxyCredentials = self.proxyCredentials.map { ($0.user, $0.password) }

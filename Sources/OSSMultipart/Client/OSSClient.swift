@@ -79,6 +79,11 @@ public final class OSSClient: Sendable {
         ///
         /// Default: 16.
         public var maximumIdleConnections = 16
+        /// Most threads that carry requests, from 1 to 64; each has its own share of the connections.
+        ///
+        /// A second one begins when two requests are under way. One is enough for a network of some gigabits a second. Default:
+        /// 2, or 1 on a machine with one processor.
+        public var networkThreads = min(2, ProcessorCount.available)
         /// What stands behind this package's name in `User-Agent`, for example `media-service/2.1`.
         ///
         /// Default: nil.

@@ -231,7 +231,8 @@ import Testing
     @Test(
         arguments: [
             { $0.trafficLimit = 1 }, { $0.trafficLimit = 838_860_801 }, { $0.uploadRateLimit = 0 },
-            { $0.maximumIdleConnections = -1 }, { $0.userAgentSuffix = "a\r\nb" }, { $0.connectTimeout = .zero },
+            { $0.maximumIdleConnections = -1 }, { $0.networkThreads = 0 }, { $0.networkThreads = 65 },
+            { $0.userAgentSuffix = "a\r\nb" }, { $0.connectTimeout = .zero },
         ] as [@Sendable (inout OSSClient.Configuration) -> Void])
     func `Values that cannot be are refused when the client is made`(
         configure: @Sendable (inout OSSClient.Configuration) -> Void
