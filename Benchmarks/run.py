@@ -148,9 +148,9 @@ def clear():
     shutil.rmtree(CHECKPOINTS, ignore_errors=True)
 
 
-def ossmp(sink, path, *options):
-    return [f"{BIN}/ossmp", "cp", path, "oss://bench/object", "--endpoint", sink.url, "--proxy", "", "--quiet",
-            "--checkpoint-dir", CHECKPOINTS, *map(str, options)]
+def ossmp(sink, path, *options, address="oss://bench/object"):
+    return [f"{BIN}/ossmp", "cp", path, address, "--endpoint", sink.url, "--proxy", "", "--quiet",
+            *([] if "--no-checkpoint" in options else ["--checkpoint-dir", CHECKPOINTS]), *map(str, options)]
 
 
 def driver(command, sink, path, *options):
@@ -300,7 +300,8 @@ def define_cases():
         Case(
             f"latency-{parallel}", f"256 MiB at 20 ms latency, {parallel} in flight",
             {"floor": lambda sink, parallel=parallel: floor(sink, quarter, "--parallel", parallel),
-             "ossmp": lambda sink, parallel=parallel: ossmp(sink, quarter, "--parallel", parallel)},
+             "ossmp": lambda sink, parallel=parallel: ossmp(sink, quarter, "--parallel", parallel),
+             "ossmp, default": lambda sink: ossmp(sink, quarter)},
             sink=("--latency", 20), counts_calls=False)
     window_case(one)
     Case(
@@ -310,9 +311,16 @@ def define_cases():
          "CompleteMultipartUpload": requests("ossmp", "CompleteMultipartUpload", 1), "peak MiB": peak("ossmp")},
         sink=("--refuse-part", 10_000), before=break_last_part, counts_calls=False)
     Case(
-        "1000-files", "1,000 files of 10 KiB, 4 at a time, one client",
-        {"library": lambda sink: driver("many", sink, many, "--checkpoint-dir", CHECKPOINTS)},
-        {"peak MiB": peak("library")})
+        "1000-files", "1,000 files of 10 KiB: the queue, with its manifest; the library, 4 at a time, one client",
+        {"ossmp -r": lambda sink: ossmp(sink, many, "-r", "--parallel", 4, address="oss://bench/small/"),
+         "library": lambda sink: driver("many", sink, many, "--checkpoint-dir", CHECKPOINTS)},
+        {"peak MiB": peak("ossmp -r"),
+         "requests": requests("ossmp -r", "PutObject", 1000)})
+    Case(
+        "start", "a file of 10 KiB, from start to end: no less than from start to first byte",
+        {"floor": lambda sink: floor(sink, f"{many}/0000", "--parallel", 1),
+         "ossmp": lambda sink: ossmp(sink, f"{many}/0000", "--no-checkpoint")},
+        {"wall s": ((lambda medians, _: medians["ossmp"]["wall"]), 0.030)})
     Case(
         "tls", "1 GiB, parts of 8 MiB, md5+crc64, TLS",
         compared("md5+crc64", options=("--ca-file", cert), floor_options=("--ca", cert)),

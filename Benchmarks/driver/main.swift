@@ -45,10 +45,9 @@ func makeUploader(_ arguments: Arguments) throws -> OSSUploader {
     )
     var configuration = OSSUploader.Configuration()
     configuration.partSize = arguments["part-size"].flatMap { Int64($0) }
-    if let parallel = arguments["parallel"].flatMap({ Int($0) }) { configuration.maximumPartsInFlight = parallel }
+    if let parallel = arguments["parallel"].flatMap({ Int($0) }) { configuration.partsInFlight = .fixed(parallel) }
     if let most = arguments["adaptive"].flatMap({ Int($0) }) {
-        configuration.maximumPartsInFlight = most
-        configuration.adaptsPartsInFlight = true
+        configuration.partsInFlight = .adaptive(upTo: most)
     }
     if let mode = OSSIntegrity.all.first(where: { $0.description == arguments["integrity"] }) {
         configuration.integrity = mode

@@ -24,7 +24,7 @@ struct CopySettings {
         if let size = options.value("part-size") {
             configuration.partSize = try ByteSize.parse(size, option: "--part-size")
         }
-        if let parallel = try options.number("parallel", in: 1...100) { configuration.maximumPartsInFlight = parallel }
+        if let parallel = try options.number("parallel", in: 1...100) { configuration.partsInFlight = .fixed(parallel) }
         if let mode = try options.choice("integrity", OSSIntegrity.all) { configuration.integrity = mode }
         if let mode = try options.choice("verify", OSSUploader.Verification.all) { configuration.verification = mode }
         if let adopted = options.value("adopt") {

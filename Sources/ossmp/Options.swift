@@ -55,7 +55,7 @@ struct Options {
             name: "part-size", argument: "SIZE", help: "bytes of a part, for example 8MiB (default: by size)",
             commands: [.cp]),
         Option(
-            name: "parallel", argument: "N", help: "parts in flight (default: 4)",
+            name: "parallel", argument: "N", help: "parts in flight (default: 4 to 16, as the network gives)",
             commands: [.cp]),
         Option(
             name: "checkpoint-dir", argument: "DIR",

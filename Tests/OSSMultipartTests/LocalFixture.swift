@@ -72,7 +72,7 @@ struct LocalFixture: Sendable {
             .init(.respond(status: 403, code: "AccessDenied"), operation: "UploadPart", partNumber: part)
         )
         let uploader = self.uploader { configuration in
-            configuration.maximumPartsInFlight = 1
+            configuration.partsInFlight = .fixed(1)
             configure(&configuration)
         }
         do {

@@ -61,16 +61,18 @@ extension OSSClient {
     public func completeMultipartUpload(
         _ request: CompleteMultipartUploadRequest
     ) async throws -> CompleteMultipartUploadResult {
-        try await self.completeMultipartUpload(request, mayBeResent: true)
+        try request.upload.validate(.completeMultipartUpload)
+        try PartRules.validate(parts: request.parts)
+        return try await self.completeMultipartUpload(
+            request, document: Self.completeDocument(request.parts, count: request.parts.count), mayBeResent: true)
     }
 
-    /// As the public operation, but a reply that leaves the outcome open is thrown at once where it may not be resent.
+    /// As the public operation, but with the list as it is sent, which is not checked; a reply that leaves the outcome open
+    /// is thrown at once where it may not be resent.
     func completeMultipartUpload(
-        _ request: CompleteMultipartUploadRequest, mayBeResent: Bool
+        _ request: CompleteMultipartUploadRequest, document: [UInt8], mayBeResent: Bool
     ) async throws -> CompleteMultipartUploadResult {
         let operation = OSSError.Operation.completeMultipartUpload
-        try request.upload.validate(operation)
-        try PartRules.validate(parts: request.parts)
         var call = ServiceRequest(
             operation: operation, method: "POST", bucket: request.upload.bucket, key: request.upload.key
         )
@@ -81,7 +83,7 @@ extension OSSClient {
         if let callback = request.callback {
             for field in try callback.fields(operation).all { call.headers[field.name] = field.value }
         }
-        call.body = .bytes(Self.completeDocument(request.parts))
+        call.body = .bytes(document)
         call.integrity = .md5
         call.mayBeResent = mayBeResent
         // The second of two gets NoSuchUpload: whoever hears that must know of the first.
@@ -100,9 +102,10 @@ extension OSSClient {
         }
     }
 
-    private static func completeDocument(_ parts: [OSSPartInfo]) -> [UInt8] {
+    /// The list of parts as it is sent.
+    static func completeDocument(_ parts: some Sequence<OSSPartInfo>, count: Int) -> [UInt8] {
         // Room for most lists at once: the longest are a million bytes, which would be copied again and again.
-        var writer = XMLWriter(capacity: 256 + 112 * parts.count)
+        var writer = XMLWriter(capacity: 256 + 112 * count)
         writer.element("CompleteMultipartUpload") { writer in
             for part in parts {
                 writer.element("Part") {

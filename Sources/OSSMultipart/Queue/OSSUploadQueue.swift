@@ -31,7 +31,8 @@ public struct OSSUploadQueue: Sendable {
 
     /// The options of a queue.
     public struct Configuration: Sendable {
-        /// Most requests with bytes of the files on their way at a time, 1 to 100; nil: as many as the uploader's parts in flight.
+        /// Most requests with bytes of the files on their way at a time, 1 to 100; nil: the most that the uploader has
+        /// in flight.
         ///
         /// Default: nil.
         public var maximumRequestsInFlight: Int?

@@ -80,7 +80,7 @@ final class QueueRun: Sendable {
     private func uploadAll(_ manifest: QueueManifest?) async throws {
         let configuration = self.queue.configuration
         let slots = PartSlots(
-            count: configuration.maximumRequestsInFlight ?? self.queue.uploader.configuration.maximumPartsInFlight
+            count: configuration.maximumRequestsInFlight ?? self.queue.uploader.configuration.partsInFlight.maximum
         )
         let done = self.files.withLock { Set($0.keys) }
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -10,9 +10,9 @@
 struct AdaptiveWindow: Sendable {
     /// Where it begins, in parts.
     ///
-    /// *Source:* our own choice: a broken line loses little by it, and a fast one with a high latency needs one doubling.
+    /// *Source:* our own choice: a broken line loses little by it, and a fast one with a high latency needs two doublings.
     /// *Applies to:* uploads without a fixed number.
-    static let initialSize = 8
+    static let initialSize = 4
     /// How much faster a round must be for its window to be worth its memory and connections.
     ///
     /// *Source:* our own choice. *Applies to:* growth.

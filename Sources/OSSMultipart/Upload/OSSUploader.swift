@@ -22,16 +22,10 @@ public struct OSSUploader: Sendable {
         ///
         /// Default: nil. An upload that is resumed keeps its own.
         public var partSize: Int64?
-        /// Most parts in flight, 1 to 100.
+        /// How many parts are in flight.
         ///
-        /// Default: 4.
-        public var maximumPartsInFlight = 4
-        /// Whether the number of parts in flight follows what the network gives, up to ``maximumPartsInFlight``; else it is
-        /// that number.
-        ///
-        /// It grows while that makes the upload faster, and is halved when the service asks for less or does not answer in time. A
-        /// stream, whose parts are in memory, has a fixed number. Default: false.
-        public var adaptsPartsInFlight = false
+        /// Default: what the network gives, from 4 up to 16.
+        public var partsInFlight: PartsInFlight = .adaptive()
         /// How the bytes are protected on their way.
         ///
         /// Default: `Content-MD5` sent, CRC-64 compared.
@@ -56,6 +50,32 @@ public struct OSSUploader: Sendable {
 
         /// Makes the default configuration.
         public init() {}
+    }
+
+    /// How many parts are in flight: a number, or what the network gives.
+    public struct PartsInFlight: Sendable, Hashable {
+        /// Most parts in flight ever.
+        public let maximum: Int
+        /// Whether the number follows what the network gives.
+        public let isAdaptive: Bool
+
+        /// Always that number, as long as so many are left.
+        ///
+        /// - Parameter number: 1 to 100.
+        public static func fixed(_ number: Int) -> PartsInFlight { PartsInFlight(maximum: number, isAdaptive: false) }
+
+        /// Four at first, more while that makes the upload faster, and half as many each time that the service asks for less
+        /// or does not answer in time.
+        ///
+        /// A stream, whose parts are in memory, stays at four.
+        ///
+        /// - Parameter maximum: most parts in flight, 1 to 100. Default: 16.
+        public static func adaptive(upTo maximum: Int = 16) -> PartsInFlight {
+            PartsInFlight(maximum: maximum, isAdaptive: true)
+        }
+
+        /// How many there are at first.
+        var initial: Int { self.isAdaptive ? min(AdaptiveWindow.initialSize, self.maximum) : self.maximum }
     }
 
     /// When parts of an earlier run are read again and compared before they count.
@@ -262,10 +282,10 @@ public struct OSSUploader: Sendable {
         try ObjectName.validate(bucket: destination.bucket, key: destination.key, operation: .initiateMultipartUpload)
         try destination.headers.validate(.initiateMultipartUpload)
         _ = try destination.callback?.fields(.completeMultipartUpload)
-        guard (1...100).contains(self.configuration.maximumPartsInFlight) else {
+        guard (1...100).contains(self.configuration.partsInFlight.maximum) else {
             throw OSSError(
                 .invalidConfiguration,
-                "maximumPartsInFlight is \(self.configuration.maximumPartsInFlight); it lies between 1 and 100"
+                "partsInFlight is \(self.configuration.partsInFlight.maximum); it lies between 1 and 100"
             )
         }
         guard self.configuration.streamBufferLimit >= Limits.minimumPartSize else {

@@ -23,11 +23,11 @@ extension UploadRun {
                     operation: .listParts
                 )
             }
-            return try await self.adopt(upload, listing, isNamed: true)
+            return try await self.adopt(upload, listing.others, isNamed: true)
         case .latest:
             for upload in try await self.openUploads() {
                 guard let listing = try await self.listing(of: upload) else { return nil }
-                if let session = try await self.adopt(upload, listing, isNamed: false) { return session }
+                if let session = try await self.adopt(upload, listing.others, isNamed: false) { return session }
             }
             return nil
         }
@@ -53,7 +53,7 @@ extension UploadRun {
         _ upload: OSSMultipartUpload, _ listing: [Int: OSSStoredPart], isNamed: Bool
     ) async throws -> Session? {
         let plan = self.plan(for: listing)
-        let stored = try await self.keep([:], listing, plan, readsAgain: true)
+        let stored = try await self.keep([:], Listing(others: listing), plan, readsAgain: true)
         guard isNamed || !stored.isEmpty else {
             self.progress.warn(
                 "the open upload \(upload.uploadID) of this key has no part of this source; it is left alone"
@@ -70,7 +70,7 @@ extension UploadRun {
         self.progress.resumed(parts: stored.keys, bytes: stored.values.reduce(0) { $0 + $1.size })
         return Session(
             upload: upload,
-            machine: UploadStateMachine(plan: plan, stored: stored, window: self.options.maximumPartsInFlight),
+            machine: UploadStateMachine(plan: plan, stored: stored, window: self.options.partsInFlight.initial),
             isResumed: true
         )
     }

@@ -24,7 +24,7 @@ struct Expectation: Sendable {
     /// Whether each of those ETags is the MD5 of the bytes sent: only then the ETag says something of the bytes.
     let eTagProvesBytes: Bool
 
-    init(_ parts: [PartReceipt], size: Int64) throws(OSSError) {
+    init(_ parts: some Sequence<PartReceipt>, size: Int64) throws(OSSError) {
         self.size = size
         var whole: UInt64? = 0
         for part in parts {
@@ -74,14 +74,16 @@ extension UploadRun {
 
     /// Sends Complete and finds out what came of it.
     func complete(_ session: Session) async throws -> Completion {
-        guard let list = session.machine.completeList else {
+        guard session.machine.isComplete else {
             throw OSSError(
                 .integrity, "the parts that are stored do not sum to the source; nothing was published: run again",
                 operation: .completeMultipartUpload
             )
         }
-        let expectation = try Expectation(list, size: session.plan.size)
-        var request = CompleteMultipartUploadRequest(upload: session.upload, parts: list.map(\.info))
+        let parts = session.machine.orderedReceipts
+        let expectation = try Expectation(parts, size: session.plan.size)
+        let document = OSSClient.completeDocument(parts.lazy.map(\.info), count: session.plan.count)
+        var request = CompleteMultipartUploadRequest(upload: session.upload, parts: [])
         request.forbidsOverwrite = self.destination.headers.forbidsOverwrite
         request.acl = self.destination.headers.acl
         request.callback = self.destination.callback
@@ -93,7 +95,8 @@ extension UploadRun {
         for attempt in 1...policy.maximumAttempts {
             do {
                 self.mayBeCompleted = true
-                let result = try await self.client.completeMultipartUpload(request, mayBeResent: false)
+                let result = try await self.client.completeMultipartUpload(
+                    request, document: document, mayBeResent: false)
                 return .stored(try await self.prove(result, expectation))
             } catch let error as OSSError {
                 switch (error.code, error.service?.code) {

@@ -30,8 +30,9 @@ extension UploadRun {
         defer { session.machine = machine }
         let signs = OverloadSigns()
         var window: AdaptiveWindow?
-        if self.options.adaptsPartsInFlight {
-            let adaptive = AdaptiveWindow(maximum: self.options.maximumPartsInFlight, at: self.start.duration(to: .now))
+        if self.options.partsInFlight.isAdaptive {
+            let adaptive = AdaptiveWindow(
+                maximum: self.options.partsInFlight.maximum, at: self.start.duration(to: .now))
             machine.window = adaptive.size
             window = adaptive
         }
@@ -99,12 +100,10 @@ extension UploadRun {
 
     /// The service says that parts are missing: finds out which, so that they are sent again.
     func findLostParts(_ session: inout Session) async throws {
-        let listing = try await self.listing(of: session.upload)
-        let lost = session.machine.receipts.values.filter { receipt in
-            // Without a listing none of them can be relied on.
-            guard let stored = listing?[receipt.number] else { return true }
-            return !receipt.matches(stored)
-        }
+        let receipts = session.machine.receipts
+        let listing = try await self.listing(of: session.upload, comparedWith: receipts)
+        // Without a listing none of them can be relied on.
+        let lost = receipts.values.filter { !(listing?.confirmed.contains($0.number) ?? false) }
         self.progress.warn("the service has lost \(lost.count) parts that it had confirmed; they are sent again")
         self.progress.partsLost(lost.map(\.number), bytes: lost.reduce(0) { $0 + $1.size })
         session.machine.lost(lost.map(\.number))

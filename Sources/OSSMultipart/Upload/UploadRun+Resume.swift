@@ -76,7 +76,7 @@ extension UploadRun {
         self.progress.resumed(parts: [], bytes: 0)
         return Session(
             upload: upload,
-            machine: UploadStateMachine(plan: plan, stored: [:], window: self.options.maximumPartsInFlight),
+            machine: UploadStateMachine(plan: plan, stored: [:], window: self.options.partsInFlight.initial),
             isResumed: false
         )
     }
@@ -163,11 +163,17 @@ extension UploadRun {
             case .content: true
             default: !self.source.identity.isSurely(upload.source)
             }
-        let recorded = journal.parts.filter { $0.key <= plan.count && $0.value.size == plan[$0.key].size }
+        func isPlanned(_ part: PartReceipt) -> Bool {
+            part.number <= plan.count && part.size == plan[part.number].size
+        }
+        // As a rule all are, and no copy is needed.
+        let recorded =
+            journal.parts.values.allSatisfy(isPlanned) ? journal.parts : journal.parts.filter { isPlanned($0.value) }
 
-        let listing: [Int: OSSStoredPart]?
+        let listing: Listing?
         do {
-            listing = try await self.listing(of: handle)
+            // Parts that are read again may need the service's own word of them.
+            listing = try await self.listing(of: handle, comparedWith: readsAgain ? [:] : recorded)
         } catch let error as OSSError where error.service?.code == .noSuchUpload {
             return try await self.afterDisappearance(handle, plan, recorded, readsAgain: readsAgain)
         }
@@ -186,7 +192,7 @@ extension UploadRun {
         return .open(
             Session(
                 upload: handle,
-                machine: UploadStateMachine(plan: plan, stored: stored, window: self.options.maximumPartsInFlight),
+                machine: UploadStateMachine(plan: plan, stored: stored, window: self.options.partsInFlight.initial),
                 isResumed: true
             )
         )
@@ -206,12 +212,27 @@ extension UploadRun {
         return nil
     }
 
-    /// All parts that the service has, by number; nil where listing is not allowed.
-    func listing(of upload: OSSMultipartUpload) async throws -> [Int: OSSStoredPart]? {
-        var listing: [Int: OSSStoredPart] = [:]
+    /// All parts that the service has.
+    struct Listing {
+        /// The numbers of those that are as recorded: of ten thousand, as a rule, nothing else is kept.
+        var confirmed: Set<Int> = []
+        /// The other ones, by number.
+        var others: [Int: OSSStoredPart] = [:]
+    }
+
+    /// All parts that the service has, compared with what is recorded of them; nil where listing is not allowed.
+    func listing(
+        of upload: OSSMultipartUpload, comparedWith recorded: [Int: PartReceipt] = [:]
+    ) async throws -> Listing? {
+        var listing = Listing()
         do {
             for try await part in self.client.listPartsPages(.init(upload: upload)) {
-                listing[part.info.partNumber] = part
+                let number = part.info.partNumber
+                if recorded[number]?.matches(part) ?? false {
+                    listing.confirmed.insert(number)
+                } else {
+                    listing.others[number] = part
+                }
             }
         } catch let error as OSSError where error.service?.code == .accessDenied {
             self.progress.warn(
@@ -223,27 +244,22 @@ extension UploadRun {
 
     /// The parts that count: those whose bytes on the service are, as far as can be known, those of the source.
     func keep(
-        _ recorded: [Int: PartReceipt], _ listing: [Int: OSSStoredPart]?, _ plan: PartPlan, readsAgain: Bool
+        _ recorded: [Int: PartReceipt], _ listing: Listing?, _ plan: PartPlan, readsAgain: Bool
     ) async throws -> [Int: PartReceipt] {
         var kept: [Int: PartReceipt] = [:]
+        kept.reserveCapacity(recorded.count)
         var doubtful: [PartPlan.Part] = []
         for number in 1...plan.count {
             let receipt = recorded[number]
             let part = plan[number]
-            guard let listing else {
-                guard let receipt else { continue }
+            if let receipt, listing?.confirmed.contains(number) ?? true {
                 if readsAgain { doubtful.append(part) } else { kept[number] = receipt }
-                continue
-            }
-            guard let stored = listing[number], stored.size == part.size else { continue }
-            if let receipt, receipt.matches(stored), !readsAgain {
-                kept[number] = receipt
-            } else {
+            } else if let stored = listing?.others[number], stored.size == part.size {
                 doubtful.append(part)
             }
         }
         for (part, digests) in try await self.digests(of: doubtful) {
-            let candidate = StoredCandidate(recorded: recorded[part.number], listed: listing?[part.number])
+            let candidate = StoredCandidate(recorded: recorded[part.number], listed: listing?.others[part.number])
             kept[part.number] = candidate.receipt(ifSameAs: digests, number: part.number, size: part.size)
         }
         return kept
@@ -255,7 +271,7 @@ extension UploadRun {
         return try await withThrowingTaskGroup(of: (PartPlan.Part, SourceDigests).self) { group in
             var results: [(PartPlan.Part, SourceDigests)] = []
             for (index, part) in parts.enumerated() {
-                if index >= self.options.maximumPartsInFlight, let result = try await group.next() {
+                if index >= self.options.partsInFlight.initial, let result = try await group.next() {
                     results.append(result)
                 }
                 group.addTask {

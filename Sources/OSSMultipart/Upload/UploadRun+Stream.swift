@@ -169,16 +169,9 @@ extension UploadRun {
         return sizes
     }
 
-    /// Parts of a stream in flight where no number is asked for.
-    ///
-    /// *Source:* our own choice: each is in memory. *Applies to:* streams.
-    private static let adaptiveStreamWindow = 4
-
     /// How many parts of that size may be in memory at a time.
     private func window(for size: Int64) -> Int {
-        let wanted = self.options.maximumPartsInFlight
-        let most = self.options.adaptsPartsInFlight ? min(wanted, Self.adaptiveStreamWindow) : wanted
-        return max(1, min(most, Int(self.options.streamBufferLimit / size)))
+        max(1, min(self.options.partsInFlight.initial, Int(self.options.streamBufferLimit / size)))
     }
 
     // MARK: Resume or begin
@@ -212,7 +205,7 @@ extension UploadRun {
         let handle = OSSMultipartUpload(
             bucket: self.destination.bucket, key: self.destination.key, uploadID: upload.uploadID
         )
-        let listing: [Int: OSSStoredPart]?
+        let listing: Listing?
         do {
             listing = try await self.listing(of: handle)
         } catch let error as OSSError where error.service?.code == .noSuchUpload {
@@ -220,8 +213,9 @@ extension UploadRun {
         }
         self.openUpload = handle
         var session = StreamSession(upload: handle, sizes: upload.sizes, isResumed: true)
-        for number in listing.map({ Array($0.keys) }) ?? Array(journal.parts.keys) {
-            session.candidates[number] = StoredCandidate(recorded: journal.parts[number], listed: listing?[number])
+        for number in listing.map({ Array($0.others.keys) }) ?? Array(journal.parts.keys) {
+            session.candidates[number] = StoredCandidate(
+                recorded: journal.parts[number], listed: listing?.others[number])
         }
         return .open(session)
     }

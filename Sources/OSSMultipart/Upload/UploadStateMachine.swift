@@ -65,14 +65,16 @@ struct UploadStateMachine: Sendable {
         self.pending.sort(by: >)
     }
 
-    /// The receipts in the order of the plan; nil where one is missing or the sizes do not sum to the source's.
-    var completeList: [PartReceipt]? {
-        var list: [PartReceipt] = []
-        list.reserveCapacity(self.plan.count)
-        for number in 1...self.plan.count {
-            if let receipt = self.receipts[number] { list.append(receipt) }
-        }
-        guard list.count == self.plan.count, list.reduce(0, { $0 + $1.size }) == self.plan.size else { return nil }
-        return list
+    /// Whether all parts of the plan are stored, and their sizes sum to the source's.
+    var isComplete: Bool {
+        var (count, size) = (0, Int64(0))
+        for receipt in self.orderedReceipts { (count, size) = (count + 1, size + receipt.size) }
+        return count == self.plan.count && size == self.plan.size
+    }
+
+    /// The receipts in the order of the plan; made one by one, for there may be ten thousand.
+    var orderedReceipts: some Sequence<PartReceipt> & Sendable {
+        let receipts = self.receipts
+        return (1...self.plan.count).lazy.compactMap { receipts[$0] }
     }
 }

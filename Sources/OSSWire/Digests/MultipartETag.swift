@@ -7,11 +7,13 @@
 /// the parts' upper-case ETag texts, without quotes, one behind the other, then a hyphen and the number of parts.
 package enum MultipartETag {
     /// The object's ETag, without quotes, from the parts' ETags in order, with or without quotes, of either case.
-    package static func of(partETags: some Collection<String>) throws(DigestError) -> String {
+    package static func of(partETags: some Sequence<String>) throws(DigestError) -> String {
         var digest = try MessageDigest(.md5)
         // All ETags of one chunk at a time: a digest costs more by the call than by the byte.
         var text: [UInt8] = []
+        var count = 0
         for eTag in partETags {
+            count += 1
             Self.unquoted(eTag).withUTF8Bytes { bytes in
                 for index in bytes.indices { text.append(bytes[index].raisedASCII) }
             }
@@ -20,7 +22,7 @@ package enum MultipartETag {
             text.removeAll(keepingCapacity: true)
         }
         try digest.update(text.span)
-        return Hex.upper(try digest.finish()) + "-\(partETags.count)"
+        return Hex.upper(try digest.finish()) + "-\(count)"
     }
 
     /// An ETag without the quotes that headers and documents put around it.

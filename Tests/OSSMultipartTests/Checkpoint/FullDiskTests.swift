@@ -102,7 +102,7 @@ private struct FullDiskStore: CheckpointStore {
                 .init(.respond(status: 403, code: "AccessDenied"), operation: "UploadPart", partNumber: 6)
             )
             let full = fixture.uploader(checkpoints: self.checkpoints(store, isRequired: true)) {
-                $0.maximumPartsInFlight = 1
+                $0.partsInFlight = .fixed(1)
             }
             let task = full.start(.file(file.url), to: fixture.destination)
             var warnings: [String] = []

@@ -305,14 +305,18 @@ import Testing
             let transport = ScriptedTransport([answer, .reply(Self.completed)])
             let client = try scriptedClient(transport)
             #expect(
-                await self.code { _ = try await client.completeMultipartUpload(request, mayBeResent: false) }
+                await self.code {
+                    _ = try await client.completeMultipartUpload(
+                        request, document: OSSClient.completeDocument(request.parts, count: 1), mayBeResent: false)
+                }
                     == .outcomeUnknown
             )
             #expect(transport.requests.count == 1)
         }
         let refused = ScriptedTransport([.broken(.connect), .refusal(503, "SlowDown"), .reply(Self.completed)])
         let client = try scriptedClient(refused)
-        _ = try await client.completeMultipartUpload(request, mayBeResent: false)
+        _ = try await client.completeMultipartUpload(
+            request, document: OSSClient.completeDocument(request.parts, count: 1), mayBeResent: false)
         #expect(refused.requests.count == 3)
     }
 

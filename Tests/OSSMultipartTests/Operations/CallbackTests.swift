@@ -194,7 +194,7 @@ import Testing
             let bytes = randomBytes(4 * 102_400)
             var destination = fixture.destination
             destination.recordName = "film-7_of.9"
-            let uploader = fixture.uploader { $0.maximumPartsInFlight = 1 }
+            let uploader = fixture.uploader { $0.partsInFlight = .fixed(1) }
             let error = try await failure { _ = try await uploader.upload(.bytes(bytes), to: destination) }
             #expect(error.resumption?.checkpoint == fixture.checkpointFolder + "/film-7_of.9.journal")
             fixture.server.faults.removeAll()
@@ -213,7 +213,7 @@ import Testing
             let bytes = randomBytes(4 * 102_400)
             var destination = fixture.destination
             destination.recordName = "one"
-            let uploader = fixture.uploader { $0.maximumPartsInFlight = 1 }
+            let uploader = fixture.uploader { $0.partsInFlight = .fixed(1) }
             _ = try await failure { _ = try await uploader.upload(.bytes(bytes), to: destination) }
             fixture.server.faults.removeAll()
             destination.key = "other"

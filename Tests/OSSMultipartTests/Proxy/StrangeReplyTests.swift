@@ -91,7 +91,7 @@ import Testing
         // Longer than the idle limit in all, and never without a byte for nearly as long.
         try await withProxy(configuration, client: { $0.idleTimeout = .milliseconds(2500) }) { fixture, proxy in
             let file = try fixture.file(size: 8 * Self.part)
-            try await fixture.upload(file, fixture.uploader { $0.maximumPartsInFlight = 8 })
+            try await fixture.upload(file, fixture.uploader { $0.partsInFlight = .fixed(8) })
             #expect(try await fixture.object() == file.bytes)
             #expect(fixture.partsSent == Array(1...8))
         }

@@ -56,7 +56,7 @@ import Testing
                     .respond(status: 403, code: "AccessDenied"), operation: "UploadPart", partNumber: 4,
                     occurrences: 1...1))
             _ = try await failure {
-                try await fixture.upload(file, fixture.uploader { $0.maximumPartsInFlight = 1 })
+                try await fixture.upload(file, fixture.uploader { $0.partsInFlight = .fixed(1) })
             }
             fixture.server.removeAllRequests()
             try await fixture.upload(file)
@@ -79,7 +79,7 @@ import Testing
                     occurrences: 1...1))
             let file = try fixture.file(size: 59 * Self.part + 5)
             _ = try await failure {
-                try await fixture.upload(file, fixture.uploader { $0.maximumPartsInFlight = 12 })
+                try await fixture.upload(file, fixture.uploader { $0.partsInFlight = .fixed(12) })
             }
             let parts = fixture.server.parts(ofUpload: try #require(fixture.openUploads.first))
             #expect(parts.count == 60)
@@ -115,7 +115,7 @@ import Testing
     @Test func `Connections are reused: about as many as parts in flight`() async throws {
         try await withLocalServer { fixture in
             let file = try fixture.file(size: 80 * Self.part)
-            try await fixture.upload(file)
+            try await fixture.upload(file, fixture.uploader { $0.partsInFlight = .fixed(4) })
             #expect(fixture.partsSent.count == 80)
             #expect(Set(fixture.server.requests.map(\.connectionID)).count <= 6)
         }

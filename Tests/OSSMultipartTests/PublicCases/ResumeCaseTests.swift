@@ -64,7 +64,7 @@ import Testing
             let file = try fixture.file(size: 6 * Self.part)
             fixture.server.faults.add(
                 .init(.respond(status: 403, code: "AccessDenied"), operation: "UploadPart", partNumber: 4))
-            let uploader = fixture.uploader(checkpoints: .directory(folder)) { $0.maximumPartsInFlight = 1 }
+            let uploader = fixture.uploader(checkpoints: .directory(folder)) { $0.partsInFlight = .fixed(1) }
             _ = try await failure { try await fixture.upload(file, uploader) }
             #expect(try FileManager.default.contentsOfDirectory(atPath: fixture.folder + "/" + name).count == 1)
             fixture.server.faults.removeAll()
@@ -90,7 +90,7 @@ import Testing
                 .init(.respond(status: 403, code: "AccessDenied"), operation: "UploadPart", partNumber: 3))
             for key in keys {
                 _ = try await failure {
-                    try await fixture.upload(file, fixture.uploader { $0.maximumPartsInFlight = 1 }, key: key)
+                    try await fixture.upload(file, fixture.uploader { $0.partsInFlight = .fixed(1) }, key: key)
                 }
             }
             #expect(fixture.records.count == keys.count)
@@ -150,7 +150,9 @@ import Testing
             fixture.server.faults.add(
                 .init(.respond(status: 403, code: code), operation: "UploadPart", occurrences: 6...99))
             let file = try fixture.file(size: 11 * Self.part)
-            let error = try await failure { try await fixture.upload(file) }
+            let error = try await failure {
+                try await fixture.upload(file, fixture.uploader { $0.partsInFlight = .fixed(4) })
+            }
             #expect(error.service?.code.name == code)
             #expect(error.description.contains(code))
             #expect(error.resumption?.bytesUploaded ?? 0 >= 2 * LocalFixture.partSize)

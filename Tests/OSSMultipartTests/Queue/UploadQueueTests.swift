@@ -78,7 +78,7 @@ import Testing
             var configuration = OSSUploadQueue.Configuration()
             configuration.maximumRequestsInFlight = 2
             let queue = OSSUploadQueue(
-                uploader: fixture.uploader { $0.maximumPartsInFlight = 16 }, configuration: configuration)
+                uploader: fixture.uploader { $0.partsInFlight = .fixed(16) }, configuration: configuration)
             let result = try await queue.upload(items)
             #expect(result.failed.isEmpty)
             // The large file alone would take ten rounds before anybody else had a turn.
@@ -99,7 +99,7 @@ import Testing
             fixture.server.faults.add(.init(.delay(.seconds(3600)), operation: "UploadPart", key: "k2", partNumber: 4))
             fixture.server.faults.add(.init(.delay(.seconds(3600)), operation: "PutObject", key: "k4"))
             // Room for the two that are held and for all others.
-            let uploader = fixture.uploader { $0.maximumPartsInFlight = 8 }
+            let uploader = fixture.uploader { $0.partsInFlight = .fixed(8) }
             let task = OSSUploadQueue(uploader: uploader).start(items, manifest: "batch")
             while task.snapshot.filesStored < 3
                 || fixture.server.parts(ofUpload: fixture.openUploads.first ?? "").count < 5
@@ -179,7 +179,7 @@ import Testing
             let (items, files) = try self.items(fixture, sizes: [10, 4 * Self.part, 20])
             fixture.server.faults.add(
                 .init(.delay(.seconds(3600)), operation: "UploadPart", partNumber: 3, occurrences: 1...1))
-            let uploader = fixture.uploader { $0.maximumPartsInFlight = 1 }
+            let uploader = fixture.uploader { $0.partsInFlight = .fixed(1) }
             let task = OSSUploadQueue(uploader: uploader).start(items)
             while task.snapshot.filesStored < 2 || fixture.server.faults.count(ofOperation: "UploadPart") < 1 {
                 try await Task.sleep(for: .milliseconds(5))

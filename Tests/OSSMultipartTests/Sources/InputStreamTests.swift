@@ -43,7 +43,7 @@ import Testing
             }
             fixture.server.faults.add(
                 .init(.respond(status: 403, code: "AccessDenied"), operation: "UploadPart", partNumber: 4))
-            let uploader = fixture.uploader { $0.maximumPartsInFlight = 1 }
+            let uploader = fixture.uploader { $0.partsInFlight = .fixed(1) }
             _ = try await failure { _ = try await uploader.upload(source, to: fixture.destination) }
             fixture.server.faults.removeAll()
             fixture.server.removeAllRequests()

@@ -109,7 +109,7 @@ final class TestAsset: OSSRandomAccessSource {
             fixture.server.faults.add(
                 .init(.respond(status: 403, code: "AccessDenied"), operation: "UploadPart", partNumber: 3))
             let size = Int64(4 * Self.part)
-            let uploader = fixture.uploader { $0.maximumPartsInFlight = 1 }
+            let uploader = fixture.uploader { $0.partsInFlight = .fixed(1) }
             _ = try await failure {
                 _ = try await uploader.upload(.file(file.url, range: 0..<size), to: fixture.destination)
             }
@@ -163,7 +163,7 @@ final class TestAsset: OSSRandomAccessSource {
                 .init(.editReplyHeader("ETag", wrong), operation: "UploadPart", partNumber: 2, occurrences: 1...1))
             let uploader = fixture.uploader {
                 $0.integrity = .eTag
-                $0.maximumPartsInFlight = 1
+                $0.partsInFlight = .fixed(1)
             }
             let result = try await uploader.upload(.randomAccess(asset), to: fixture.destination)
             #expect(result.proof == .eTag)
@@ -184,7 +184,7 @@ final class TestAsset: OSSRandomAccessSource {
     @Test func `An identity that changes during the upload ends it, and nothing is published`() async throws {
         try await withLocalServer { fixture in
             let asset = TestAsset(randomBytes(5 * Self.part), identity: "1")
-            let task = fixture.uploader { $0.maximumPartsInFlight = 1 }.start(
+            let task = fixture.uploader { $0.partsInFlight = .fixed(1) }.start(
                 .randomAccess(asset), to: fixture.destination)
             for await event in task.events where event.kind == .partStored {
                 asset.state.withLock { $0.identity = "2" }
@@ -198,7 +198,7 @@ final class TestAsset: OSSRandomAccessSource {
     @Test func `An asset that shrinks ends the upload, and nothing is published`() async throws {
         try await withLocalServer { fixture in
             let asset = TestAsset(randomBytes(5 * Self.part))
-            let task = fixture.uploader { $0.maximumPartsInFlight = 1 }.start(
+            let task = fixture.uploader { $0.partsInFlight = .fixed(1) }.start(
                 .randomAccess(asset), to: fixture.destination)
             for await event in task.events where event.kind == .partStored {
                 asset.state.withLock { $0.bytes.removeLast(Self.part + 1) }
@@ -216,7 +216,7 @@ final class TestAsset: OSSRandomAccessSource {
             let asset = TestAsset(bytes, longestRead: 10_000)
             asset.state.withLock { $0.failure = (Int64(3 * Self.part + 50_000), AssetGone()) }
             let uploader = fixture.uploader {
-                $0.maximumPartsInFlight = 1
+                $0.partsInFlight = .fixed(1)
                 $0.integrity = sendsMD5 ? .md5AndCRC64 : .crc64
             }
             let error = try await failure {
@@ -281,7 +281,7 @@ final class TestAsset: OSSRandomAccessSource {
             .init(.respond(status: 403, code: "AccessDenied"), operation: "UploadPart", partNumber: 4)
         )
         let error = try await failure {
-            _ = try await fixture.uploader { $0.maximumPartsInFlight = 1 }.upload(source, to: fixture.destination)
+            _ = try await fixture.uploader { $0.partsInFlight = .fixed(1) }.upload(source, to: fixture.destination)
         }
         #expect(error.service?.code == .accessDenied)
         fixture.server.faults.removeAll()

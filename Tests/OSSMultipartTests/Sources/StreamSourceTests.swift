@@ -142,7 +142,7 @@ import Testing
             let (window, chunk) = (3, 5000)
             fixture.server.faults.add(.init(.stall(.seconds(3600)), operation: "UploadPart"))
             let chunks = Chunks(randomBytes(40 * Self.part), size: chunk)
-            let uploader = fixture.uploader { $0.maximumPartsInFlight = window }
+            let uploader = fixture.uploader { $0.partsInFlight = .fixed(window) }
             let task = uploader.start(.stream(chunks), to: fixture.destination)
             while fixture.server.faults.count(ofOperation: "UploadPart") < window {
                 try await Task.sleep(for: .milliseconds(5))
@@ -160,7 +160,7 @@ import Testing
             fixture.server.faults.add(.init(.delay(.milliseconds(20)), operation: "UploadPart"))
             let bytes = randomBytes(8 * Self.part)
             let uploader = fixture.uploader {
-                $0.maximumPartsInFlight = 8
+                $0.partsInFlight = .fixed(8)
                 $0.streamBufferLimit = 2 * LocalFixture.partSize
             }
             let task = uploader.start(.stream(Chunks(bytes, size: 1000)), to: fixture.destination)
@@ -384,7 +384,7 @@ import Testing
             fixture.server.faults.add(
                 .init(.stall(.seconds(3600)), operation: "UploadPart", partNumber: 3, occurrences: 1...1))
             let bytes = randomBytes(5 * Self.part)
-            let task = fixture.uploader { $0.maximumPartsInFlight = 1 }.start(
+            let task = fixture.uploader { $0.partsInFlight = .fixed(1) }.start(
                 self.replayable(bytes), to: fixture.destination)
             while fixture.server.faults.count(ofOperation: "UploadPart") < 1 {
                 try await Task.sleep(for: .milliseconds(5))
@@ -452,7 +452,7 @@ import Testing
             .init(.respond(status: 403, code: "AccessDenied"), operation: "UploadPart", partNumber: 4)
         )
         let error = try await failure {
-            _ = try await fixture.uploader { $0.maximumPartsInFlight = 1 }
+            _ = try await fixture.uploader { $0.partsInFlight = .fixed(1) }
                 .upload(self.replayable(bytes), to: fixture.destination)
         }
         #expect(error.service?.code == .accessDenied)

@@ -30,7 +30,7 @@ import Testing
 
     private func window(_ maximum: Int) -> AdaptiveWindow { AdaptiveWindow(maximum: maximum, at: .zero) }
 
-    @Test(arguments: [1, 2, 7, 8]) func `A small maximum is where it begins and stays`(maximum: Int) {
+    @Test(arguments: [1, 2, 3, 4]) func `A small maximum is where it begins and stays`(maximum: Int) {
         var window = self.window(maximum)
         var network = Network(capacity: 1000)
         #expect(window.size == maximum)
@@ -41,34 +41,37 @@ import Testing
         var window = self.window(50)
         var network = Network(capacity: 1000)
         let sizes = network.send(200, &window)
-        #expect(sizes[7] == 16)
-        #expect(sizes[7 + 16] == 32)
-        #expect(sizes[7 + 16 + 32] == 50)
+        #expect(sizes[3] == 8)
+        #expect(sizes[3 + 8] == 16)
+        #expect(sizes[3 + 8 + 16] == 32)
+        #expect(sizes[3 + 8 + 16 + 32] == 50)
         #expect(sizes.max() == 50)
         #expect(sizes.last == 50)
     }
 
     @Test func `Where more connections carry no more it goes back`() {
         var window = self.window(64)
-        var network = Network(capacity: 8)
-        let sizes = network.send(24, &window)
-        #expect(sizes[7] == 16)
-        #expect(sizes[7 + 16] == 8)
+        var network = Network(capacity: 4)
+        let sizes = network.send(12, &window)
+        #expect(sizes[3] == 8)
+        #expect(sizes[3 + 8] == 4)
     }
 
     @Test func `Growth is tried again after some rounds, by one, and kept where it gains`() {
         var window = self.window(64)
-        var network = Network(capacity: 8)
-        _ = network.send(24, &window)
+        var network = Network(capacity: 4)
+        _ = network.send(12, &window)
         network.capacity = 1000
-        let quiet = network.send(8 * (AdaptiveWindow.roundsBeforeProbe - 1), &window)
-        #expect(quiet.allSatisfy { $0 == 8 })
-        #expect(network.send(8, &window).last == 9)
-        #expect(network.send(9, &window).last == 10)
+        let quiet = network.send(4 * (AdaptiveWindow.roundsBeforeProbe - 1), &window)
+        #expect(quiet.allSatisfy { $0 == 4 })
+        #expect(network.send(4, &window).last == 5)
+        #expect(network.send(5, &window).last == 6)
     }
 
     @Test func `An overload halves it, once a round, and never below one`() {
         var window = self.window(16)
+        for _ in 0..<4 { window.stored(bytes: 1, at: .seconds(1), isOverloaded: false) }
+        #expect(window.size == 8)
         window.stored(bytes: 1, at: .seconds(1), isOverloaded: true)
         #expect(window.size == 4)
         window.stored(bytes: 1, at: .seconds(1), isOverloaded: true)

@@ -29,7 +29,7 @@ import Testing
                 fixture.server.faults.add(.init(action, operation: "UploadPart", partNumber: part, occurrences: times))
             }
             let file = try fixture.file(size: parts * Self.part - 11)
-            let task = fixture.uploader { $0.maximumPartsInFlight = 5 }
+            let task = fixture.uploader { $0.partsInFlight = .fixed(5) }
                 .start(.file(file.url), to: fixture.destination)
             var events: [OSSUploadEvent] = []
             for await event in task.events { events.append(event) }

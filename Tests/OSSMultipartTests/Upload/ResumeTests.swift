@@ -43,7 +43,7 @@ import Testing
     @Test func `In memory, a broken upload goes on within the process`() async throws {
         try await withLocalServer { fixture in
             let file = try fixture.file(size: Self.size)
-            let uploader = fixture.uploader(checkpoints: .memory()) { $0.maximumPartsInFlight = 1 }
+            let uploader = fixture.uploader(checkpoints: .memory()) { $0.partsInFlight = .fixed(1) }
             fixture.server.faults.add(
                 .init(.respond(status: 403, code: "AccessDenied"), operation: "UploadPart", partNumber: 4)
             )
@@ -65,7 +65,7 @@ import Testing
             )
             // Eleven in flight: all others are stored while the first is tried and tried again.
             let error = try await failure {
-                try await fixture.upload(file, fixture.uploader { $0.maximumPartsInFlight = 11 })
+                try await fixture.upload(file, fixture.uploader { $0.partsInFlight = .fixed(11) })
             }
             #expect(error.service?.code == .internalError)
             fixture.server.faults.removeAll()

@@ -20,7 +20,7 @@ import Testing
             try await fixture.server.putObject(bucket: LocalFixture.bucket, key: LocalFixture.key, data: [1, 2, 3])
             fixture.server.faults.add(.init(.delay(.milliseconds(20)), operation: "UploadPart"))
             let file = try fixture.file(size: 12 * Self.part + 17)
-            let task = fixture.uploader { $0.maximumPartsInFlight = 2 }.start(.file(file.url), to: fixture.destination)
+            let task = fixture.uploader { $0.partsInFlight = .fixed(2) }.start(.file(file.url), to: fixture.destination)
             for await event in task.events where event.snapshot.partsDone > 0 {
                 try change(file)
                 break
@@ -109,7 +109,7 @@ import Testing
             try await withLocalServer { fixture in
                 fixture.server.faults.add(.init(.delay(.milliseconds(20)), operation: "UploadPart"))
                 let file = try fixture.file(size: 8 * Self.part)
-                let task = fixture.uploader { $0.maximumPartsInFlight = 2 }
+                let task = fixture.uploader { $0.partsInFlight = .fixed(2) }
                     .start(.file(file.url), to: fixture.destination)
                 for await event in task.events where event.snapshot.partsDone > 0 {
                     try change(file)
@@ -136,7 +136,7 @@ import Testing
                     partNumber: 4))
             let uploader = fixture.uploader {
                 $0.integrity = integrity
-                $0.maximumPartsInFlight = 1
+                $0.partsInFlight = .fixed(1)
             }
             let task = uploader.start(.file(file.url), to: fixture.destination)
             for await event in task.events where event.snapshot.partsDone == 3 { break }

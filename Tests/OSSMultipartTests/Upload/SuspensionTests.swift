@@ -57,7 +57,7 @@ import Testing
         let steps = Steps()
         let uploader = try fixture.steppingUploader(steps, withRecord: withRecord) {
             $0.verification = .content
-            $0.maximumPartsInFlight = 2
+            $0.partsInFlight = .fixed(2)
         }
         var step = 0
         while true {
@@ -140,7 +140,7 @@ import Testing
         try await withLocalServer { fixture in
             let steps = Steps()
             let file = try fixture.file(size: 2 * Self.part)
-            let uploader = try fixture.steppingUploader(steps) { $0.maximumPartsInFlight = 1 }
+            let uploader = try fixture.steppingUploader(steps) { $0.partsInFlight = .fixed(1) }
             try await fixture.upload(file, uploader)
             await uploader.client.shutDown()
             // On a slow machine the lines of parts are made durable in between, once a second.

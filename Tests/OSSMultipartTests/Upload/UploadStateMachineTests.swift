@@ -37,7 +37,8 @@ import Testing
         #expect(machine.next() == .wait)
         for number in [5, 2, 4] { machine.stored(self.receipt(number)) }
         #expect(machine.next() == .allStored)
-        #expect(machine.completeList?.map(\.number) == [1, 2, 3, 4, 5, 6])
+        #expect(machine.isComplete)
+        #expect(machine.orderedReceipts.map(\.number) == [1, 2, 3, 4, 5, 6])
     }
 
     @Test func `All stored already is complete at once`() {
@@ -55,7 +56,7 @@ import Testing
         machine.failed(3)
         #expect(machine.next() == .stopped)
         #expect(machine.receipts.keys.sorted() == [2])
-        #expect(machine.completeList == nil)
+        #expect(!machine.isComplete)
     }
 
     @Test func `Lost parts are sent again in order`() {
@@ -64,7 +65,7 @@ import Testing
         #expect(machine.next() == .send(self.plan[2]))
         #expect(machine.next() == .send(self.plan[5]))
         #expect(machine.next() == .wait)
-        #expect(machine.completeList == nil)
+        #expect(!machine.isComplete)
     }
 
     @Test func `A list whose sizes do not sum to the source is no list`() {
@@ -72,6 +73,6 @@ import Testing
         _ = machine.next()
         machine.stored(PartReceipt(number: 6, size: 2, md5: nil, crc64: nil, eTag: "E"))
         #expect(machine.next() == .allStored)
-        #expect(machine.completeList == nil)
+        #expect(!machine.isComplete)
     }
 }

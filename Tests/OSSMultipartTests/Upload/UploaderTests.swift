@@ -53,11 +53,43 @@ import Testing
         try await withLocalServer { fixture in
             fixture.server.faults.add(.init(.delay(.milliseconds(30)), operation: "UploadPart"))
             let file = try fixture.file(size: 12 * Self.part)
-            let task = fixture.uploader { $0.maximumPartsInFlight = 3 }.start(.file(file.url), to: fixture.destination)
+            let task = fixture.uploader { $0.partsInFlight = .fixed(3) }.start(.file(file.url), to: fixture.destination)
             var most = 0
             for await event in task.events { most = max(most, event.snapshot.partsInFlight) }
             _ = try await task.value
             #expect((2...3).contains(most))
+        }
+    }
+
+    @Test(arguments: [(OSSUploader.PartsInFlight.adaptive(), 4), (.adaptive(upTo: 2), 2), (.fixed(6), 6)])
+    func `It begins with four parts in flight unless a number is asked for`(
+        asked: OSSUploader.PartsInFlight, expected: Int
+    ) async throws {
+        try await withLocalServer { fixture in
+            fixture.server.faults.add(.init(.delay(.seconds(3600)), operation: "UploadPart"))
+            let file = try fixture.file(size: 8 * Self.part)
+            #expect(OSSUploader.Configuration().partsInFlight == .adaptive(upTo: 16))
+            let task = fixture.uploader { $0.partsInFlight = asked }.start(.file(file.url), to: fixture.destination)
+            while task.snapshot.partsInFlight < expected { try await Task.sleep(for: .milliseconds(5)) }
+            // One more would be on its way by now: parts are begun together.
+            try await Task.sleep(for: .milliseconds(50))
+            #expect(task.snapshot.partsInFlight == expected)
+            task.cancel()
+            _ = await task.result
+        }
+    }
+
+    @Test func `More parts are in flight where each connection is slow, and no more than the maximum`() async throws {
+        try await withLocalServer { fixture in
+            fixture.server.faults.add(.init(.delay(.milliseconds(100)), operation: "UploadPart"))
+            let file = try fixture.file(size: 40 * Self.part)
+            let uploader = fixture.uploader { $0.partsInFlight = .adaptive(upTo: 7) }
+            let task = uploader.start(.file(file.url), to: fixture.destination)
+            var most = 0
+            for await event in task.events { most = max(most, event.snapshot.partsInFlight) }
+            _ = try await task.value
+            #expect((5...7).contains(most))
+            #expect(try await fixture.object() == file.bytes)
         }
     }
 
@@ -70,7 +102,7 @@ import Testing
                 )
             }
             let file = try fixture.file(size: 8 * Self.part)
-            try await fixture.upload(file, fixture.uploader { $0.maximumPartsInFlight = 8 })
+            try await fixture.upload(file, fixture.uploader { $0.partsInFlight = .fixed(8) })
             #expect(try await fixture.object() == file.bytes)
         }
     }
