@@ -8,7 +8,7 @@
 /// ```swift
 /// struct Meter: OSSMiddleware {
 ///     func intercept(
-///         _ attempt: OSSAttempt, next: (OSSAttempt) async throws -> OSSReply
+///         _ attempt: OSSAttempt, next: nonisolated(nonsending) (OSSAttempt) async throws -> OSSReply
 ///     ) async throws -> OSSReply {
 ///         let start = ContinuousClock.now
 ///         defer { record(attempt.operation, ContinuousClock.now - start) }
@@ -16,6 +16,8 @@
 ///     }
 /// }
 /// ```
+///
+/// Where the upcoming feature `NonisolatedNonsendingByDefault` is on, `nonisolated(nonsending)` may be left out.
 public protocol OSSMiddleware: Sendable {
     /// Carries an attempt on, by `next`, and returns the reply; or answers it itself, or refuses it with an error.
     ///
