@@ -11,7 +11,7 @@ RELEASE := -c release --static-swift-stdlib
 PACKAGES := libssl-dev libcurl4-openssl-dev libisal-dev libmicrohttpd-dev libxml2-dev pkg-config curl python3-venv
 LIBRARIES := libcrypto libcurl libisal libmicrohttpd libxml-2.0
 
-.PHONY: all deps build release test demo examples lint format interop fuzz soak bench clean
+.PHONY: all deps build release test demo examples docs lint format interop fuzz soak bench clean
 
 all: build
 
@@ -48,6 +48,11 @@ demo: release
 # Every example, each against a local server of its own.
 examples: build
 	bash Examples/run.sh "$$($(SWIFT) build --show-bin-path)"
+
+# The documentation into .work/docs, without a warning; every block of Swift in it compiled, every program and every line of
+# shell in the README run, every test that it names looked for.
+docs: build release
+	python3 -B Tests/Documentation/main.py "$$($(SWIFT) build --show-bin-path)" .work/docs
 
 lint:
 	$(SWIFT) format lint --strict --recursive Sources Tests Benchmarks Examples Package.swift

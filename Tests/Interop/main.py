@@ -8,7 +8,6 @@ import sys
 import callbacks
 import forms
 import our_client
-import readme
 import resume
 import sdk_oss2
 import sdk_v2
@@ -40,7 +39,6 @@ def main():
             run(resume.resumable, sdk, version)
     run(sdk_v2.refusals)
     run(callbacks.all_cases)
-    run(readme.shell_line)
     print(f"{support.passed} passed, {support.failed} failed")
     return 1 if support.failed else 0
 
