@@ -131,24 +131,31 @@ let package = Package(
             resources: [.embedInCode("vectors.json")],
             swiftSettings: settings
         ),
+        // Sockets and threads of the tests' stand-ins.
+        .target(
+            name: "LoopbackSockets", dependencies: ["SystemIO"], path: "Tests/LoopbackSockets", swiftSettings: settings
+        ),
         .testTarget(
             name: "OSSLocalServerTests",
-            dependencies: ["OSSLocalServer", "OSSWire", "SystemIO"],
+            dependencies: ["LoopbackSockets", "OSSLocalServer", "OSSWire", "SystemIO"],
             swiftSettings: settings
         ),
         .testTarget(name: "SystemIOTests", dependencies: ["SystemIO"], swiftSettings: settings),
         .testTarget(
             name: "CurlTransportTests",
-            dependencies: ["CurlTransport", "OSSWire", "SystemIO"],
+            dependencies: ["CurlTransport", "LoopbackSockets", "OSSWire", "SystemIO"],
             swiftSettings: settings
         ),
         // Breaks connections as networks do; two test targets use it.
-        .target(name: "ByteProxy", dependencies: ["SystemIO"], path: "Tests/ByteProxy", swiftSettings: settings),
+        .target(
+            name: "ByteProxy", dependencies: ["LoopbackSockets", "SystemIO"], path: "Tests/ByteProxy",
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "OSSMultipartTests",
             dependencies: [
-                "ByteProxy", "CurlTransport", "OSSLocalServer", "OSSMultipart", "OSSMultipartFoundation", "OSSWire",
-                "SystemIO",
+                "ByteProxy", "CurlTransport", "LoopbackSockets", "OSSLocalServer", "OSSMultipart",
+                "OSSMultipartFoundation", "OSSWire", "SystemIO",
             ],
             swiftSettings: settings
         ),

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: swift-oss-multipart authors
 
 import Glibc
+import LoopbackSockets
 package import SystemIO
 
 /// A TCP proxy between a client and a server that does to their connections what no HTTP library would.
@@ -24,7 +25,7 @@ package final class ByteProxy: Sendable {
     /// - Throws: `SystemError` where there is no socket to be had.
     package init(to server: UInt16, _ configuration: Configuration = .init(), rules: [Rule] = []) throws(SystemError) {
         let listener = try ProxySocket.listen(receiveBuffer: configuration.receiveBuffer)
-        self.port = try ProxySocket.port(of: listener)
+        self.port = try LoopbackSocket.port(of: listener.descriptor)
         self.configuration = configuration
         self.notes = ProxyNotes(rules: rules)
         let loop = ProxyLoop(

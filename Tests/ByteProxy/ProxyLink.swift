@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: swift-oss-multipart authors
 
 import Glibc
+import LoopbackSockets
 import SystemIO
 
 /// One connection through a proxy: its two sockets and what is on its way between them.
@@ -93,8 +94,8 @@ struct ProxyLink {
         switch end {
         case .close: self.isOver = true
         case .reset:
-            ProxySocket.resetAtClose(self.client)
-            ProxySocket.resetAtClose(self.server)
+            LoopbackSocket.resetAtClose(self.client.descriptor)
+            LoopbackSocket.resetAtClose(self.server.descriptor)
             self.isOver = true
         case .silence: self.isSilent = true
         case .halfClose: break
@@ -217,7 +218,7 @@ struct ProxyLink {
             return
         }
         flow.endWasTold = true
-        ProxySocket.endSending(sink)
+        LoopbackSocket.endSending(sink.descriptor)
         let other = sink === self.client ? self.request : self.reply
         if other.endWasTold { self.isOver = true }
     }
@@ -226,7 +227,7 @@ struct ProxyLink {
         if self.request.isCut, self.request.pending.isEmpty {
             if let answer = self.answer {
                 self.answer = nil
-                ProxySocket.endSending(self.server)
+                LoopbackSocket.endSending(self.server.descriptor)
                 self.reply.pending = answer.bytes
                 self.reply.isCut = true
                 self.reply.end = answer.then
@@ -234,7 +235,7 @@ struct ProxyLink {
                 self.request.end = nil
                 self.finish(end)
                 if end == .halfClose, !self.isOver {
-                    ProxySocket.endSending(self.server)
+                    LoopbackSocket.endSending(self.server.descriptor)
                     self.request.endWasTold = true
                 }
             }
@@ -244,7 +245,7 @@ struct ProxyLink {
             self.reply.end = nil
             self.finish(end)
             if end == .halfClose, !self.isOver {
-                ProxySocket.endSending(self.client)
+                LoopbackSocket.endSending(self.client.descriptor)
                 self.reply.endWasTold = true
             }
         }

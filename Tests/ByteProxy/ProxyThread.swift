@@ -2,16 +2,12 @@
 // SPDX-FileCopyrightText: swift-oss-multipart authors
 
 import Glibc
+import LoopbackSockets
 import SystemIO
 
 /// The one thread of a proxy; letting it go ends the thread and waits for that.
 final class ProxyThread: Sendable {
-    private final class Body: Sendable {
-        let run: @Sendable () -> Void
-        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
-    }
-
-    private let thread: pthread_t
+    private let thread: TestThread
     /// The end of a pipe that nothing is written to: the thread sees it go.
     private let awake: Lock<PosixFile?>
 
@@ -23,28 +19,12 @@ final class ProxyThread: Sendable {
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         let reading = PosixFile(adopting: ends[0], path: "pipe")
         self.awake = Lock(PosixFile(adopting: ends[1], path: "pipe"))
-        var thread = pthread_t()
-        // SAFETY: the box is retained here and released by the thread's first act.
-        let box = unsafe Unmanaged.passRetained(Body { body(reading) })
-        let result = unsafe pthread_create(
-            &thread, nil,
-            { context in
-                if let context = unsafe context {
-                    unsafe Unmanaged<Body>.fromOpaque(context).takeRetainedValue().run()
-                }
-                return nil
-            }, unsafe box.toOpaque())
-        self.thread = thread
-        guard result == 0 else {
-            // SAFETY: no thread was made that could release it.
-            unsafe box.release()
-            throw SystemError(call: "pthread_create", number: result)
-        }
+        self.thread = try TestThread { body(reading) }
     }
 
     deinit {
         self.awake.withLock { $0 = nil }
         // It waits in poll and nowhere else, so this is a matter of microseconds.
-        _ = pthread_join(self.thread, nil)
+        self.thread.join()
     }
 }

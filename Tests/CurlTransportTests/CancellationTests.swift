@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: swift-oss-multipart authors
 
 import CurlTransport
+import LoopbackSockets
 import OSSWire
 import SystemIO
 import Testing
@@ -84,7 +85,7 @@ import Testing
 
     @Test func `A request that is cancelled while it connects is over`() async throws {
         let server = try RawServer(accepts: false, backlog: 0) { _ in }
-        let first = try RawSocket.connect(port: server.port)
+        let first = try LoopbackSocket.connect(port: server.port)
         var request = try self.request(server)
         request.timeouts.connect = .seconds(50)
         try await withTransport { [request] transport in
@@ -93,7 +94,7 @@ import Testing
             task.cancel()
             await #expect(throws: CancellationError.self) { try await task.value }
         }
-        RawSocket.close(first)
+        LoopbackSocket.close(first)
     }
 
     @Test func `A cancellation at any moment is either in time or too late`() async throws {

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: swift-oss-multipart authors
 
 import CurlTransport
+import LoopbackSockets
 import OSSWire
 import SystemIO
 import Testing
@@ -162,9 +163,9 @@ import Testing
     }
 
     @Test func `A port where nobody listens is an error of connecting`() async throws {
-        let listener = try RawSocket.listen(receiveBuffer: nil, backlog: 1)
-        let port = try RawSocket.port(of: listener)
-        RawSocket.close(listener)
+        let listener = try LoopbackSocket.listen(backlog: 1)
+        let port = try LoopbackSocket.port(of: listener)
+        LoopbackSocket.close(listener)
         let request = TransportRequest(method: "GET", url: "http://127.0.0.1:\(port)/")
         let kind = try await withTransport { try await $0.failure(of: request) }
         #expect(kind == .connect)

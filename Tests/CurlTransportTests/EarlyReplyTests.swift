@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: swift-oss-multipart authors
 
 import CurlTransport
+import LoopbackSockets
 import OSSWire
 import SystemIO
 import Testing
@@ -41,7 +42,7 @@ import Testing
             try connection.readHead()
             try connection.send("HTTP/1.1 403 Forbidden\r\nContent-Length: 100\r\n\r\n<Error>")
             // As long as a server takes to lose its patience.
-            RawThread.sleep(milliseconds: 1000)
+            TestThread.sleep(milliseconds: 1000)
             connection.reset()
         }
         let response = try await withTransport { try await $0.execute(self.put(server)) }

@@ -2,7 +2,9 @@
 // SPDX-FileCopyrightText: swift-oss-multipart authors
 
 import Glibc
+import LoopbackSockets
 import Synchronization
+import SystemIO
 
 /// A server of bytes: what happens on a connection is what its script does, and nothing else.
 ///
@@ -25,16 +27,16 @@ final class RawServer: Sendable {
     ///   - accepts: Whether connections are accepted; else they wait in the queue.
     ///   - backlog: How many connections may wait to be accepted.
     init(receiveBuffer: Int32? = nil, accepts: Bool = true, backlog: Int32 = 128, script: @escaping Script) throws {
-        self.listener = try RawSocket.listen(receiveBuffer: receiveBuffer, backlog: backlog)
-        self.port = try RawSocket.port(of: self.listener)
+        self.listener = try LoopbackSocket.listen(receiveBuffer: receiveBuffer, backlog: backlog)
+        self.port = try LoopbackSocket.port(of: self.listener)
         let log = Log()
         self.log = log
         guard accepts else { return }
         let listener = self.listener
-        RawThread.start {
-            while let descriptor = RawSocket.accept(listener) {
+        TestThread.start {
+            while let descriptor = LoopbackSocket.accept(listener) {
                 let connection = log.add(descriptor)
-                RawThread.start {
+                TestThread.start {
                     // A script that throws has seen its connection end; what it got by then is what the tests look at.
                     try? script(connection)
                     connection.close()
@@ -44,8 +46,8 @@ final class RawServer: Sendable {
     }
 
     deinit {
-        RawSocket.shutDown(self.listener)
-        RawSocket.close(self.listener)
+        LoopbackSocket.shutDown(self.listener)
+        LoopbackSocket.close(self.listener)
         for connection in self.log.connections { connection.interrupt() }
     }
 
@@ -121,7 +123,7 @@ extension RawServer {
         init(_ descriptor: Int32, number: Int) {
             self.descriptor = descriptor
             self.number = number
-            RawSocket.setReceiveTimeout(descriptor, seconds: 240)
+            LoopbackSocket.setReceiveTimeout(descriptor, seconds: 240)
         }
 
         /// All bytes that came.
@@ -183,7 +185,11 @@ extension RawServer {
 
         /// Takes at most `count` bytes from the system, if need be after a wait.
         func receive(upTo count: Int) throws {
-            let bytes = try RawSocket.receive(self.descriptor, upTo: count)
+            let bytes: [UInt8]
+            do throws(SystemError) { bytes = try LoopbackSocket.receive(self.descriptor, upTo: count) } catch {
+                throw error.number == EAGAIN ? Failure.timedOut : .ended
+            }
+            guard !bytes.isEmpty else { throw Failure.ended }
             self.state.withLock { $0.received += bytes }
         }
 
@@ -191,7 +197,9 @@ extension RawServer {
         func send(_ text: String) throws { try self.send(Array(text.utf8)) }
 
         /// Sends bytes, all of them.
-        func send(_ bytes: [UInt8]) throws { try RawSocket.send(self.descriptor, bytes) }
+        func send(_ bytes: [UInt8]) throws {
+            do throws(SystemError) { try LoopbackSocket.send(self.descriptor, bytes) } catch { throw Failure.ended }
+        }
 
         /// Sends a whole reply with a body of known length.
         func reply(_ status: String, headers: [String] = [], body: String = "") throws {
@@ -203,7 +211,7 @@ extension RawServer {
         func close() {
             let wasOpen = self.state.withLock { state in
                 defer { state.isOpen = false }
-                if state.isOpen { RawSocket.close(self.descriptor) }
+                if state.isOpen { LoopbackSocket.close(self.descriptor) }
                 return state.isOpen
             }
             if wasOpen { self.over.fire() }
@@ -212,7 +220,10 @@ extension RawServer {
         /// Resets the connection.
         func reset() {
             self.state.withLock { state in
-                if state.isOpen { RawSocket.closeWithReset(self.descriptor) }
+                if state.isOpen {
+                    LoopbackSocket.resetAtClose(self.descriptor)
+                    LoopbackSocket.close(self.descriptor)
+                }
                 state.isOpen = false
             }
             self.over.fire()
@@ -221,7 +232,7 @@ extension RawServer {
         /// Ends a call that waits on the connection.
         func interrupt() {
             self.state.withLock { state in
-                if state.isOpen { RawSocket.shutDown(self.descriptor) }
+                if state.isOpen { LoopbackSocket.shutDown(self.descriptor) }
             }
         }
     }

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: swift-oss-multipart authors
 
 import CurlTransport
+import LoopbackSockets
 import OSSWire
 import SystemIO
 import Testing
@@ -60,7 +61,7 @@ import Testing
         let server = try RawServer(receiveBuffer: 16 * 1024) { connection in
             try connection.readHead()
             while connection.received.count < bytes.count {
-                RawThread.sleep(milliseconds: 10)
+                TestThread.sleep(milliseconds: 10)
                 try connection.receive(upTo: 4096)
             }
             try connection.reply("200 OK")
@@ -77,7 +78,7 @@ import Testing
             try connection.readRequest()
             try connection.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
             for _ in 0..<10 {
-                RawThread.sleep(milliseconds: 150)
+                TestThread.sleep(milliseconds: 150)
                 try connection.send("1\r\n \r\n")
             }
             try connection.send("4\r\n<R/>\r\n0\r\n\r\n")
@@ -90,7 +91,7 @@ import Testing
         let server = try RawServer { connection in
             try connection.readRequest()
             for _ in 0..<10 {
-                RawThread.sleep(milliseconds: 150)
+                TestThread.sleep(milliseconds: 150)
                 try connection.send("HTTP/1.1 102 Processing\r\n\r\n")
             }
             try connection.reply("200 OK")
@@ -105,7 +106,7 @@ import Testing
             try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
             while true {
                 try connection.send(" ")
-                RawThread.sleep(milliseconds: 20)
+                TestThread.sleep(milliseconds: 20)
             }
         }
         var request = self.request(server)
@@ -120,14 +121,14 @@ import Testing
     @Test func `A connection that does not come about is given up`() async throws {
         let server = try RawServer(accepts: false, backlog: 0) { _ in }
         // It takes the queue's only place; the next one's first packet is dropped.
-        let first = try RawSocket.connect(port: server.port)
+        let first = try LoopbackSocket.connect(port: server.port)
         var request = self.request(server)
         request.timeouts.connect = .milliseconds(700)
         // While connecting, the idle time-out does not count.
         request.timeouts.idle = .milliseconds(100)
         let kind = try await withTransport { [request] in try await $0.failure(of: request) }
         #expect(kind == .connectTimeout)
-        RawSocket.close(first)
+        LoopbackSocket.close(first)
     }
 
     @Test func `TLS that does not answer counts as connecting`() async throws {
@@ -143,7 +144,7 @@ import Testing
         let server = try RawServer { connection in
             let request = try connection.readRequest()
             if request.line.contains("silent") { return connection.readToEnd() }
-            RawThread.sleep(milliseconds: 2000)
+            TestThread.sleep(milliseconds: 2000)
             try connection.reply("200 OK")
         }
         let silent = TransportRequest(method: "GET", url: server.url + "/silent")

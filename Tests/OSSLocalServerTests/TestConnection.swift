@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: swift-oss-multipart authors
 
-import Glibc
+import LoopbackSockets
 import OSSWire
 import SystemIO
 
@@ -32,39 +32,14 @@ final class TestConnection {
     private var buffer: [UInt8] = []
 
     init(port: UInt16) throws(SystemError) {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        guard descriptor >= 0 else { throw SystemError(call: "socket") }
+        let descriptor = try LoopbackSocket.connect(port: port)
         self.file = PosixFile(adopting: descriptor, path: "connection")
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        // SAFETY: the address is ours for the length of the call.
-        let result = unsafe withUnsafePointer(to: &address) {
-            unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                unsafe connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        guard result == 0 else { throw SystemError(call: "connect") }
-        var limit = timeval(tv_sec: 20, tv_usec: 0)
-        // SAFETY: the structure is ours for the length of the call.
-        _ = unsafe setsockopt(
-            descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        LoopbackSocket.setReceiveTimeout(descriptor, seconds: 20)
     }
 
     /// Sends bytes; false where the other side no longer takes them.
     func send(_ bytes: [UInt8]) -> Bool {
-        var done = 0
-        while done < bytes.count {
-            // SAFETY: `done` lies within the array.
-            let count = unsafe bytes.withUnsafeBytes {
-                unsafe Glibc.send(
-                    self.file.descriptor, $0.baseAddress?.advanced(by: done), $0.count - done,
-                    Int32(MSG_NOSIGNAL))
-            }
-            guard count > 0 else { return false }
-            done += count
-        }
+        do throws(SystemError) { try LoopbackSocket.send(self.file.descriptor, bytes) } catch { return false }
         return true
     }
 

@@ -3,6 +3,7 @@
 
 import CurlTransport
 import FoundationEssentials
+import LoopbackSockets
 import OSSLocalServer
 import OSSWire
 import SystemIO

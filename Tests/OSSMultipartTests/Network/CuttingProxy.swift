@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: swift-oss-multipart authors
 
+import LoopbackSockets
 import Synchronization
 
 /// Passes bytes between clients and a server, and closes a connection when so many bytes of replies have gone over it.
