@@ -186,6 +186,8 @@ public struct OSSUploader: Sendable {
 
     /// Gives up the upload that a record names, on the service as well, and removes the record.
     ///
+    /// A record under the destination's name that is another object's stays as it is.
+    ///
     /// - Returns: whether there was one.
     /// - Throws: `OSSError` with `checkpointInUse` where the upload is at work, `checkpointUnusable`, or what
     ///   ``OSSClient/abortMultipartUpload(_:)`` throws; the record is then kept.
@@ -200,7 +202,7 @@ public struct OSSUploader: Sendable {
             throw OSSError.laterVersion(version, at: try self.location(of: destination))
         case .damaged(let recorded): uploadID = recorded
         case .journal(let journal):
-            guard journal.intent.bucket == destination.bucket, journal.intent.key == destination.key else { break }
+            guard journal.isOf(destination, at: self.client.endpoint) else { return false }
             uploadID = journal.upload?.uploadID
             if journal.upload?.mayHaveSiblings ?? true {
                 _ = try await self.client.abortEmptyUploads(

@@ -63,8 +63,7 @@ extension UploadRun {
 
     /// Whether a journal is that of the object to be.
     func isOfThisObject(_ journal: Journal) -> Bool {
-        journal.intent.endpoint == self.client.endpoint && journal.intent.bucket == self.destination.bucket
-            && journal.intent.key == self.destination.key
+        journal.isOf(self.destination, at: self.client.endpoint)
     }
 
     // MARK: Begin
@@ -389,5 +388,13 @@ extension OSSError {
             "the checkpoint \(place ?? "") is of version \(version), written by a later version of this package; use that one, "
                 + "or another checkpoint folder"
         )
+    }
+}
+
+extension Journal {
+    /// Whether it is that of an upload to a destination at an endpoint.
+    func isOf(_ destination: OSSUploader.Destination, at endpoint: String) -> Bool {
+        self.intent.endpoint == endpoint && self.intent.bucket == destination.bucket
+            && self.intent.key == destination.key
     }
 }

@@ -160,6 +160,43 @@ import Testing
         }
     }
 
+    @Test func `A record of that name that is another object's is left as it is`() async throws {
+        try await withLocalServer { fixture in
+            let file = try fixture.file(size: 3 * Self.part)
+            fixture.server.faults.add(
+                .init(.respond(status: 403, code: "AccessDenied"), operation: "UploadPart", partNumber: 2))
+            var mine = fixture.destination
+            mine.recordName = "shared"
+            _ = try await failure { _ = try await fixture.uploader().upload(.file(file.url), to: mine) }
+            fixture.server.faults.removeAll()
+            fixture.server.removeAllRequests()
+            let record = FileManager.default.contents(atPath: fixture.checkpointFolder + "/shared.journal")
+
+            var other = mine
+            other.key = "other"
+            #expect(try await fixture.uploader().abandon(other) == false)
+            // The same object of another service is another object too.
+            var elsewhere = OSSClient.Configuration()
+            elsewhere.proxy = ""
+            let key = OSSServer.Account.test
+            let client = try OSSClient(
+                endpoint: fixture.server.endpoint.replacing("127.0.0.1", with: "localhost"), region: "cn-hangzhou",
+                credentials: .fixed(
+                    OSSCredentials(accessKeyID: key.accessKeyID, accessKeySecret: key.accessKeySecret)),
+                configuration: elsewhere)
+            let uploader = OSSUploader(client: client, checkpoints: fixture.uploader().checkpoints)
+            #expect(try await uploader.abandon(mine) == false)
+            await client.shutDown()
+            #expect(fixture.server.requests.isEmpty)
+            #expect(fixture.openUploads.count == 1)
+            #expect(FileManager.default.contents(atPath: fixture.checkpointFolder + "/shared.journal") == record)
+
+            #expect(try await fixture.uploader().abandon(mine))
+            #expect(fixture.openUploads.isEmpty)
+            #expect(fixture.records.isEmpty)
+        }
+    }
+
     @Test func `A damaged record whose ID can be read is given up with its upload`() async throws {
         try await withLocalServer { fixture in
             let file = try fixture.file(size: 3 * Self.part)
