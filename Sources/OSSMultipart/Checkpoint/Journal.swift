@@ -47,7 +47,7 @@ struct Journal: Sendable, Equatable {
 
     /// What reading a checkpoint gave.
     enum Reading: Sendable, Equatable {
-        /// There is nothing in it, or no more than a beginning that was never durable.
+        /// There is not a byte in it.
         case empty
         case journal(Journal)
         /// Its head cannot be read; the upload's ID is there where that line can.

@@ -59,11 +59,10 @@ extension UploadRun {
     func writeDurably(_ lines: [UInt8], isFirst: Bool) async throws {
         guard let record = self.record else { return }
         do {
-            try await self.client.blocking.run { () throws(any Error) in
-                try record.append(lines)
-                try record.synchronize(name: isFirst)
-            }
+            try await self.client.blocking.run { () throws(any Error) in try record.append(lines) }
+            // They are in the record from here on, durable or not.
             self.recordLength += lines.count
+            try await self.client.blocking.run { () throws(any Error) in try record.synchronize(name: isFirst) }
             self.lastSynchronization = .now
         } catch let error as OSSError where error.code == .checkpointUnusable && !self.checkpoints.isRequired {
             self.progress.warn("\(error.message); this upload goes on without a checkpoint")

@@ -11,6 +11,8 @@ import Testing
 private struct FullDiskStore: CheckpointStore {
     let memory = MemoryCheckpointStore()
     let writesLeft: Counter
+    /// Whether what was written can be made durable.
+    var synchronizes = true
 
     final class Counter: Sendable {
         private let count: Lock<Int>
@@ -26,16 +28,20 @@ private struct FullDiskStore: CheckpointStore {
     func location(of name: String) -> String { self.memory.location(of: name) }
 
     func open(_ name: String, creating: Bool) throws -> (any CheckpointRecord)? {
-        try self.memory.open(name, creating: creating).map { Record(inner: $0, writesLeft: self.writesLeft) }
+        try self.memory.open(name, creating: creating).map {
+            Record(inner: $0, writesLeft: self.writesLeft, synchronizes: self.synchronizes)
+        }
     }
 
     private final class Record: CheckpointRecord {
         private let inner: any CheckpointRecord
         private let writesLeft: Counter
+        private let synchronizes: Bool
 
-        init(inner: any CheckpointRecord, writesLeft: Counter) {
+        init(inner: any CheckpointRecord, writesLeft: Counter, synchronizes: Bool) {
             self.inner = inner
             self.writesLeft = writesLeft
+            self.synchronizes = synchronizes
         }
 
         func read() throws -> [UInt8] { try self.inner.read() }
@@ -48,7 +54,10 @@ private struct FullDiskStore: CheckpointStore {
             try self.inner.append(bytes)
         }
         func truncate(to length: Int) throws { try self.inner.truncate(to: length) }
-        func synchronize(name: Bool) throws { try self.inner.synchronize(name: name) }
+        func synchronize(name: Bool) throws {
+            guard self.synchronizes else { throw OSSError(.checkpointUnusable, "fsync: Input/output error") }
+            try self.inner.synchronize(name: name)
+        }
         func setAside() throws -> String { try self.inner.setAside() }
         func close() { self.inner.close() }
         func remove() throws { try self.inner.remove() }
@@ -118,6 +127,23 @@ private struct FullDiskStore: CheckpointStore {
             #expect(fixture.partsSent == [6])
             #expect(result.partsResumed == 5)
             #expect(try await fixture.object() == file.bytes)
+        }
+    }
+    @Test func `Lines that were written and not made durable stay whole when a later one is torn`() async throws {
+        try await withLocalServer { fixture in
+            let file = try fixture.file(size: 4 * Self.part)
+            let store = FullDiskStore(writesLeft: .init(1), synchronizes: false)
+            let run = try UploadRun(
+                uploader: fixture.uploader(checkpoints: self.checkpoints(store, isRequired: true)),
+                source: OpenSource(path: file.path),
+                plan: PartPlan(size: Int64(file.bytes.count), partSize: LocalFixture.partSize),
+                destination: fixture.destination, progress: UploadProgress())
+            try await run.openRecord(creating: true)
+            let lines = Journal.beginning(run.intent)
+            let error = try await failure { try await run.writeDurably(lines, isFirst: true) }
+            #expect(error.code == .checkpointUnusable)
+            await run.appendLine(Journal.completingLine)
+            #expect(try await run.readRecord() == lines)
         }
     }
 }
