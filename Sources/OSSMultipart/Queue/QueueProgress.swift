@@ -73,8 +73,7 @@ final class QueueProgress: Sendable {
         /// Bytes that this run has sent of those.
         var bytesSent: Int64 = 0
         var start: ContinuousClock.Instant?
-        var readers: [Int: AsyncStream<OSSQueueEvent>.Continuation] = [:]
-        var nextReader = 0
+        var readers = EventReaders<OSSQueueEvent, OSSQueueEvent.Kind>()
     }
 
     /// Events kept for a reader that is slow; older ones are dropped.
@@ -95,15 +94,11 @@ final class QueueProgress: Sendable {
             let snapshot = Self.refresh(&state)
             continuation.yield(OSSQueueEvent(kind: .snapshot, index: nil, file: nil, message: nil, snapshot: snapshot))
             guard !snapshot.hasEnded else { return nil }
-            state.nextReader += 1
-            state.readers[state.nextReader] = continuation
-            return state.nextReader
+            return state.readers.add(continuation)
         }
         if let number {
             // The circle of references ends with the reader or with the queue, whichever comes first: `end` lets go of all.
-            continuation.onTermination = { _ in
-                self.state.withLock { _ = $0.readers.removeValue(forKey: number) }
-            }
+            continuation.onTermination = { _ in self.state.withLock { $0.readers.remove(number) } }
         } else {
             continuation.finish()
         }
@@ -151,10 +146,9 @@ final class QueueProgress: Sendable {
         let readers = self.state.withLock { state in
             state.snapshot.hasEnded = true
             state.active = [:]
-            defer { state.readers = [:] }
-            return state.readers
+            return state.readers.takeAll()
         }
-        for reader in readers.values { reader.finish() }
+        for reader in readers { reader.finish() }
     }
 
     private func tell(
@@ -165,7 +159,7 @@ final class QueueProgress: Sendable {
             let event = OSSQueueEvent(
                 kind: kind, index: index, file: file, message: message, snapshot: Self.refresh(&state)
             )
-            for reader in state.readers.values { reader.yield(event) }
+            state.readers.tell(event, of: kind)
         }
     }
 

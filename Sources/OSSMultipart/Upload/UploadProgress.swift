@@ -106,14 +106,6 @@ public struct OSSPartState: Sendable, Hashable, CustomStringConvertible {
 ///
 /// Every method may be called from any thread.
 final class UploadProgress: Sendable {
-    private struct Reader {
-        /// What it wants to hear of; nil is everything.
-        let kinds: Set<OSSUploadEvent.Kind>?
-        let continuation: AsyncStream<OSSUploadEvent>.Continuation
-
-        func wants(_ kind: OSSUploadEvent.Kind) -> Bool { self.kinds?.contains(kind) ?? true }
-    }
-
     private struct State {
         var snapshot = OSSUploadSnapshot()
         var bytesStored: Int64 = 0
@@ -122,8 +114,7 @@ final class UploadProgress: Sendable {
         var inFlight: [Int: TransferProgress] = [:]
         var start: ContinuousClock.Instant?
         var warnings: [String] = []
-        var readers: [Int: Reader] = [:]
-        var nextReader = 0
+        var readers = EventReaders<OSSUploadEvent, OSSUploadEvent.Kind>()
     }
 
     /// Events kept for a reader that is slow; older ones are dropped, and every event carries a whole snapshot.
@@ -158,15 +149,11 @@ final class UploadProgress: Sendable {
                     OSSUploadEvent(kind: .warning, partNumber: nil, message: warning, snapshot: snapshot))
             }
             guard !snapshot.hasEnded else { return nil }
-            state.nextReader += 1
-            state.readers[state.nextReader] = Reader(kinds: kinds, continuation: continuation)
-            return state.nextReader
+            return state.readers.add(continuation, kinds: kinds)
         }
         if let number {
             // The circle of references ends with the reader or with the upload, whichever comes first: `end` lets go of all.
-            continuation.onTermination = { _ in
-                self.state.withLock { _ = $0.readers.removeValue(forKey: number) }
-            }
+            continuation.onTermination = { _ in self.state.withLock { $0.readers.remove(number) } }
         } else {
             continuation.finish()
         }
@@ -291,21 +278,19 @@ final class UploadProgress: Sendable {
         let readers = self.state.withLock { state in
             state.snapshot.hasEnded = true
             state.inFlight = [:]
-            defer { state.readers = [:] }
-            return state.readers
+            return state.readers.takeAll()
         }
-        for reader in readers.values { reader.continuation.finish() }
+        for reader in readers { reader.finish() }
     }
 
     private func tell(_ kind: OSSUploadEvent.Kind, part: Int? = nil, message: String? = nil) {
         // Within the lock, so that events come in the order of their snapshots; a stream takes them without waiting.
         self.state.withLock { state in
             // A small part takes hardly longer to send than to tell of: where nobody listens nothing is told.
-            let readers = state.readers.isEmpty ? [] : state.readers.values.filter { $0.wants(kind) }
-            guard !readers.isEmpty else { return }
+            guard state.readers.want(kind) else { return }
             let snapshot = Self.refresh(&state)
             let event = OSSUploadEvent(kind: kind, partNumber: part, message: message, snapshot: snapshot)
-            for reader in readers { reader.continuation.yield(event) }
+            state.readers.tell(event, of: kind)
         }
     }
 
