@@ -23,6 +23,8 @@ public struct OSSQueueTask: Sendable {
                 try await run.run()
             } whenPaused: {
                 progress.paused()
+            } whenResumed: {
+                progress.goesOn()
             }.get()
         }
         self.future = OSSTask(task) { pausable.cancel() }

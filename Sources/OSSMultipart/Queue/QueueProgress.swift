@@ -111,7 +111,6 @@ final class QueueProgress: Sendable {
         self.state.withLock {
             if $0.start == nil { $0.start = .now }
             $0.active[index] = progress
-            $0.snapshot.isPaused = false
         }
         self.tell(.fileBegan, index: index)
         return progress
@@ -139,6 +138,9 @@ final class QueueProgress: Sendable {
         }
         self.tell(.paused)
     }
+
+    /// It goes on after a pause.
+    func goesOn() { self.state.withLock { $0.snapshot.isPaused = false } }
 
     func warn(_ message: String) { self.tell(.warning, message: message) }
 

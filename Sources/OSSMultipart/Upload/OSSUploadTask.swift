@@ -129,6 +129,8 @@ final class UploadControl: Sendable {
             try await uploader.upload(source, to: destination, progress: progress)
         } whenPaused: {
             progress.paused()
+        } whenResumed: {
+            progress.goesOn()
         }
         guard self.isTransient, case .failure(let error) = result else { return try result.get() }
         // One that was taken over can be taken over again.

@@ -19,8 +19,10 @@ final class PausableRun<Success: Sendable>: Sendable {
     /// - Parameters:
     ///   - body: what to run; it is cancelled by a pause and by the end.
     ///   - pause: called when a pause has come to rest.
+    ///   - resumption: called when it goes on after that.
     func drive(
-        _ body: @escaping @Sendable () async throws -> Success, whenPaused pause: () -> Void
+        _ body: @escaping @Sendable () async throws -> Success, whenPaused pause: () -> Void,
+        whenResumed resumption: () -> Void
     ) async -> Result<Success, any Error> {
         while true {
             // Unstructured, and awaited at once: pausing cancels this run alone.
@@ -35,6 +37,7 @@ final class PausableRun<Success: Sendable>: Sendable {
             await self.waitForResume()
             // Cancelled while it was paused: there is nothing to begin only to end it.
             if self.hasBeenCancelled { return .failure(CancellationError()) }
+            resumption()
         }
     }
 

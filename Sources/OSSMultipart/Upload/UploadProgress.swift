@@ -167,7 +167,6 @@ final class UploadProgress: Sendable {
             $0.snapshot.bytesTotal = bytesTotal
             $0.snapshot.partsTotal = partsTotal
             $0.snapshot.isSizeKnown = true
-            $0.snapshot.isPaused = false
             $0.parts = Array(repeating: .pending, count: partsTotal)
         }
     }
@@ -218,6 +217,9 @@ final class UploadProgress: Sendable {
         self.state.withLock { $0.snapshot.isPaused = true }
         self.tell(.paused)
     }
+
+    /// It goes on after a pause.
+    func goesOn() { self.state.withLock { $0.snapshot.isPaused = false } }
 
     /// A part is about to be sent; the counter says how much of it was handed to the network.
     func partBegan(_ number: Int) -> TransferProgress {

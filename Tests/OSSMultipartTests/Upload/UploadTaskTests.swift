@@ -48,6 +48,23 @@ import Testing
         }
     }
 
+    @Test func `It counts as paused no longer than until it goes on, be its parts listed or not`() async throws {
+        try await withLocalServer { fixture in
+            let file = try fixture.file(size: 6 * Self.part)
+            let task = try await self.heldTask(fixture, file, stored: 2, parts: 6)
+            let events = task.events
+            task.pause()
+            for await event in events where event.kind == .paused { break }
+            fixture.server.faults.removeAll()
+            fixture.server.faults.add(.init(.delay(.seconds(3600)), operation: "ListParts"))
+            task.resume()
+            try await fixture.wait { fixture.server.faults.count(ofOperation: "ListParts") > 0 }
+            #expect(!task.snapshot.isPaused)
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+        }
+    }
+
     @Test func `Paused and resumed many times in a row it still stores the object`() async throws {
         try await withLocalServer { fixture in
             let file = try fixture.file(size: 12 * Self.part)
