@@ -104,10 +104,10 @@ import Testing
         try await withTransport { transport in
             let pipe = BodyPipe(length: 2)
             var request = self.request(server, pipe)
-            request.timeouts.idle = .milliseconds(1500)
+            request.timeouts.idle = .seconds(1)
             let sending = Task { [request] in try await transport.execute(request) }
             #expect(await pipe.write([1]) == true)
-            try await Task.sleep(for: .milliseconds(3200))
+            try await Task.sleep(for: .milliseconds(2100))
             #expect(await pipe.write([2]) == true)
             let status = try await sending.value.status
             #expect(status == 200)
@@ -126,12 +126,16 @@ import Testing
     }
 
     @Test func `A body that was taken is not sent once more`() async throws {
-        // The first connection answers once and is closed when the next request has come in: libcurl would send that again.
+        // The first connection ends without a reply when the second request has come in whole: libcurl takes it for one that
+        // was dead before, and would send the request again.
         let server = try RawServer { connection in
+            guard connection.number == 0 else {
+                try connection.readHead()
+                return try connection.reply("500 Sent Again")
+            }
             try connection.readRequest()
             try connection.reply("200 OK")
-            guard connection.number == 0 else { return connection.readToEnd() }
-            try connection.readHead()
+            try connection.readRequest()
         }
         try await withTransport { transport in
             let first = TransportRequest(method: "PUT", url: server.url + "/first", body: .bytes([1]))
@@ -144,9 +148,9 @@ import Testing
                 ($0 as? TransportError)?.kind == .send
             }
             pipe.close()
-            _ = await written
+            #expect(await written == bytes.count)
         }
-        let bodies = server.connections.flatMap(\.requests).map(\.line)
-        #expect(bodies == ["PUT /first HTTP/1.1"])
+        #expect(server.connections.flatMap(\.requests).map(\.line) == ["PUT /first HTTP/1.1", "PUT /key HTTP/1.1"])
+        #expect(server.connections.dropFirst().allSatisfy { $0.received.isEmpty })
     }
 }

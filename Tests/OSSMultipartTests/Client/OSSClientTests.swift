@@ -142,7 +142,7 @@ import Testing
             .refusal(500, "InternalError"), .broken(.send), .reply(headers: ["ETag": "\"E\""]),
         ])
         let waits = Waits()
-        let client = try scriptedClient(transport, waits: waits)
+        let client = try scriptedClient(transport, waits: waits) { $0.retryPolicy.baseDelay = .seconds(4) }
         let bytes = Array(repeating: UInt8(7), count: 102_400)
         let result = try await client.uploadPart(.init(upload: self.upload, partNumber: 3, body: .bytes(bytes)))
         #expect(result.info.eTag == "E")
@@ -153,8 +153,12 @@ import Testing
             #expect(request.headers["Authorization"]?.hasPrefix("OSS4-HMAC-SHA256 Credential=ak/20231216/") == true)
             #expect(request.url == "https://media.oss-cn-hangzhou.aliyuncs.com/v/1.mp4?partNumber=3&uploadId=UPLOAD")
         }
-        // Half of 200 ms and of 400 ms: the random source gives a half.
-        #expect(waits.all == [.milliseconds(100), .milliseconds(200)])
+        // Half of 4 s and of 8 s: the random source gives a half.
+        #expect(waits.all == [.seconds(2), .seconds(4)])
+        // Each with the time of its own, and the signature that belongs to it.
+        let dates = transport.requests.map { $0.headers["x-oss-date"] }
+        #expect(dates == ["20231216T162057Z", "20231216T162059Z", "20231216T162103Z"])
+        #expect(Set(transport.requests.map { $0.headers["Authorization"] }).count == 3)
     }
 
     @Test func `The number of attempts is bounded, and the error says how many there were`() async throws {

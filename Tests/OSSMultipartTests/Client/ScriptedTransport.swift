@@ -53,14 +53,15 @@ extension Result where Success == TransportResponse, Failure == TransportError {
     static func broken(_ kind: TransportError.Kind) -> Self { .failure(TransportError(kind, "broken by a script")) }
 }
 
-/// What a scripted client waited for, with a clock that stands still and a random source that gives a half.
+/// What a scripted client waited for, with a clock that its waits alone move and a random source that gives a half.
 final class Waits: Sendable {
     private let waits = Mutex<[Duration]>([])
     var all: [Duration] { self.waits.withLock { $0 } }
 
     var surroundings: Surroundings {
         Surroundings(
-            now: { 1_702_743_657_000 }, wait: { duration in self.waits.withLock { $0.append(duration) } },
+            now: { 1_702_743_657_000 + Int64(self.all.reduce(.zero, +) / .milliseconds(1)) },
+            wait: { duration in self.waits.withLock { $0.append(duration) } },
             random: { 0.5 }
         )
     }
