@@ -52,6 +52,30 @@ import Testing
         #expect(progress.bytesSent == Int64(length))
     }
 
+    @Test func `A body of more than 4 GiB has its length in the head, and begins at its own place`() async throws {
+        let place: Int64 = 1 << 32
+        let server = try RawServer { connection in
+            try connection.readHead()
+            try connection.read(3)
+            // Enough was seen.
+            try connection.reply("403 Forbidden")
+            connection.readToEnd()
+        }
+        let file = try temporaryFile([])
+        try file.truncate(to: 2 * place + 4)
+        try file.write([1, 2, 3].span, at: place + 3)
+        let status = try await withTransport { transport in
+            try await transport.execute(
+                TransportRequest(
+                    method: "PUT", url: server.url + "/", body: .file(file, offset: place + 3, length: place + 1))
+            ).status
+        }
+        #expect(status == 403)
+        let received = String(decoding: try #require(server.connections.first).received.prefix(200), as: UTF8.self)
+        #expect(received.contains("Content-Length: 4294967297\r\n"))
+        #expect(received.contains("\r\n\r\n\u{1}\u{2}\u{3}"))
+    }
+
     @Test(arguments: ["PUT", "POST"]) func `Bytes arrive as they are`(method: String) async throws {
         let bytes = patternedBytes(300_001)
         let (request, response) = try await self.roundTrip(method, body: .bytes(bytes), computesCRC64: true)
