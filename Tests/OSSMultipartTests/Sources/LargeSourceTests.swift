@@ -24,7 +24,7 @@ import Testing
             transport: service, surroundings: Waits().surroundings)
         var configuration = OSSUploader.Configuration()
         configuration.partSize = partSize
-        configuration.maximumPartsInFlight = 1
+        configuration.partsInFlight = .fixed(1)
         // Without a pass for the MD5: four GiB of it would take longer than the test is worth.
         configuration.integrity = .crc64
         return OSSUploader(
