@@ -180,6 +180,109 @@ import Testing
         }
     }
 
+    @Test func `A proxy that speaks TLS itself is trusted as the service is, for both schemes`() async throws {
+        try await withTemporaryFolder { folder in
+            let certificates = try TestCertificates(folder)
+            try certificates.issue("proxy", for: "IP:127.0.0.1")
+            let credentials = OSSClient.ProxyCredentials(user: "user", password: "pass word")
+            func ask(
+                _ endpoint: String, before port: UInt16, _ configure: (inout OSSClient.Configuration) -> Void
+            ) async throws -> String {
+                let front = try TLSFront(certificates, "proxy", before: port)
+                try await front.wait()
+                return try await self.withClient(
+                    endpoint,
+                    {
+                        $0.proxy = "https://127.0.0.1:\(front.port)"
+                        $0.proxyCredentials = credentials
+                        configure(&$0)
+                    }
+                ) { try await $0.getBucketLocation(.init(bucket: "media")) }
+            }
+            let authorization = "Basic \(Base64.encode(Array("user:pass word".utf8)))"
+
+            let plain = try self.proxy()
+            let location = try await ask("http://203.0.113.7:1", before: plain.port) {
+                $0.caFile = certificates.authority
+            }
+            #expect(location == "from-the-proxy")
+            #expect(plain.requests.map(\.path) == ["http://203.0.113.7:1/media/?location"])
+            #expect(plain.requests.first?.headers["Proxy-Authorization"] == authorization)
+            for file in [folder + "/other.pem", nil] {
+                let error = try await failure {
+                    _ = try await ask("http://203.0.113.7:1", before: plain.port) { $0.caFile = file }
+                }
+                #expect(error.code == .connection)
+                #expect(error.message.contains("certificate"))
+            }
+            // Nothing of the request has reached it, the password least of all.
+            #expect(plain.requests.count == 1)
+            _ = try await ask("http://203.0.113.7:1", before: plain.port) { $0.acceptsAnyCertificate = true }
+            #expect(plain.requests.count == 2)
+
+            try certificates.issue("service", for: "IP:127.0.0.1")
+            try TLSEnd.addReply(folder)
+            let end = try TLSEnd(certificates, "service"), tunnels = try ConnectProxy()
+            let behind = try await ask("https://127.0.0.1:\(end.port)", before: tunnels.port) {
+                $0.caFile = certificates.authority
+            }
+            #expect(behind == "oss-cn-hangzhou")
+            let head = try #require(tunnels.heads.first { !$0.isEmpty })
+            #expect(head.hasPrefix("CONNECT 127.0.0.1:\(end.port) HTTP/1.1\r\n"))
+            #expect(head.contains("Proxy-Authorization: \(authorization)\r\n"))
+            // What is for the service goes through the tunnel and not to the proxy.
+            #expect(!head.contains("OSS4-HMAC-SHA256"))
+        }
+    }
+
+    @Test func `Hosts of the list, and what is below them, are reached without the proxy`() async throws {
+        let proxy = try self.proxy()
+        try await withLocalServer { fixture in
+            let port = try #require(fixture.server.endpoint.split(separator: ":").last.map(String.init))
+            func location(_ exceptions: [String]) async throws -> String {
+                try await self.withClient(
+                    "http://localhost:\(port)",
+                    {
+                        $0.proxy = proxy.url
+                        $0.proxyExceptions = exceptions
+                    }
+                ) { try await $0.getBucketLocation(.init(bucket: "media")) }
+            }
+            for exceptions in [["*"], ["localhost"], ["example.com", "localhost"]] {
+                let direct = try await location(exceptions)
+                #expect(direct == "oss-cn-hangzhou")
+            }
+            // A part of a label is no domain.
+            for exceptions in [[], ["host"], ["localhost.example.com"]] {
+                let through = try await location(exceptions)
+                #expect(through == "from-the-proxy")
+            }
+        }
+    }
+
+    @Test func `A proxy of SOCKS is given its user and password, and one that refuses them is told of`() async throws {
+        let socks = try SOCKSProxy(user: "user", password: "pass word")
+        try await withLocalServer { fixture in
+            let port = try #require(fixture.server.endpoint.split(separator: ":").last.flatMap { UInt16($0) })
+            func location(_ password: String) async throws -> String {
+                try await self.withClient(
+                    "http://127.0.0.1:\(port)",
+                    {
+                        $0.proxy = "socks5h://127.0.0.1:\(socks.port)"
+                        $0.proxyCredentials = .init(user: "user", password: password)
+                    }
+                ) { try await $0.getBucketLocation(.init(bucket: "media")) }
+            }
+            let through = try await location("pass word")
+            #expect(through == "oss-cn-hangzhou")
+            #expect(socks.targets == ["127.0.0.1:\(port)"])
+            let error = try await failure { _ = try await location("wrong-password") }
+            #expect(error.code == .connection)
+            #expect(!String(reflecting: error).contains("wrong-password"))
+            #expect(socks.targets.count == 1)
+        }
+    }
+
     @Test(arguments: ["ftp://host:1", "nonsense://host"])
     func `A proxy that is none is refused when the client is made`(proxy: String) throws {
         var configuration = OSSClient.Configuration()
@@ -282,7 +385,7 @@ import Testing
     }
 }
 
-/// A proxy of SOCKS 4 and 5 without authentication, for connections to 127.0.0.1.
+/// A proxy of SOCKS 4 and 5, for connections to 127.0.0.1.
 private final class SOCKSProxy: Sendable {
     let port: UInt16
     private let listener: TestSocket
@@ -294,20 +397,27 @@ private final class SOCKSProxy: Sendable {
 
     var targets: [String] { self.log.targets.withLock { $0 } }
 
-    init() throws {
+    /// - Parameters:
+    ///   - user: the user's name; nil where everybody is served, and nobody's is asked for.
+    ///   - password: the password.
+    init(user: String? = nil, password: String = "") throws {
         let listener = try TestSocket.listening(), log = self.log
         self.listener = listener
         self.port = try listener.port
+        // RFC 1929: a version, and both texts behind their lengths.
+        let login = user.map { user in
+            [1, UInt8(user.utf8.count)] + Array(user.utf8) + [UInt8(password.utf8.count)] + Array(password.utf8)
+        }
         TestThread.start {
             while let client = listener.accept() {
-                TestThread.start { Self.serve(client, log) }
+                TestThread.start { Self.serve(client, log, login) }
             }
         }
     }
 
     deinit { self.listener.shutDown() }
 
-    private static func serve(_ client: TestSocket, _ log: Log) {
+    private static func serve(_ client: TestSocket, _ log: Log, _ login: [UInt8]?) {
         var bytes = client.receive()
         let host: String, port: UInt16, answer: [UInt8]
         if bytes.first == 4, bytes.count >= 9 {
@@ -315,7 +425,21 @@ private final class SOCKSProxy: Sendable {
             port = UInt16(bytes[2]) << 8 | UInt16(bytes[3])
             answer = [0, 90, 0, 0, 0, 0, 0, 0]
         } else {
-            client.send([5, 0])
+            if let login {
+                // Method 2 is user and password; without it among those offered there is none to agree on.
+                guard bytes.dropFirst(2).contains(2) else {
+                    client.send([5, 0xFF])
+                    return client.shutDown()
+                }
+                client.send([5, 2])
+                guard client.receive() == login else {
+                    client.send([1, 1])
+                    return client.shutDown()
+                }
+                client.send([1, 0])
+            } else {
+                client.send([5, 0])
+            }
             bytes = client.receive()
             guard bytes.count >= 10 else { return }
             if bytes[3] == 3 {
@@ -329,16 +453,6 @@ private final class SOCKSProxy: Sendable {
         log.targets.withLock { $0.append("\(host):\(port)") }
         guard let upstream = try? TestSocket.connected(to: port) else { return client.shutDown() }
         client.send(answer)
-        TestThread.start { Self.pump(client, upstream) }
-        Self.pump(upstream, client)
-    }
-
-    private static func pump(_ source: TestSocket, _ target: TestSocket) {
-        while true {
-            let bytes = source.receive()
-            guard !bytes.isEmpty, target.send(bytes) else { break }
-        }
-        source.shutDown()
-        target.shutDown()
+        Tunnel.join(client, upstream)
     }
 }
