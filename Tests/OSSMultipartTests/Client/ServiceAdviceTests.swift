@@ -46,6 +46,32 @@ import Testing
             ("oss:ListObjects", { _ = try await $0.listObjectsV2(.init(bucket: "media")) }),
             ("oss:PutObjectTagging", { try await $0.putObjectTagging(.init(bucket: "media", key: "k", tags: [])) }),
             ("oss:GetObjectAcl", { _ = try await $0.getObjectACL(.init(bucket: "media", key: "k")) }),
+            (
+                "oss:PutObject",
+                {
+                    _ = try await $0.uploadPart(
+                        .init(upload: upload, partNumber: 1, body: .bytes([1]), isLastPart: true))
+                }
+            ),
+            (
+                "oss:PutObject",
+                {
+                    _ = try await $0.completeMultipartUpload(
+                        .init(upload: upload, parts: [.init(partNumber: 1, eTag: "E")]))
+                }
+            ),
+            (
+                "oss:PutObject",
+                { _ = try await $0.appendObject(.init(bucket: "media", key: "k", position: 0, body: .bytes([1]))) }
+            ),
+            (
+                "oss:GetObject (of the source) and oss:PutObject",
+                {
+                    let source = OSSCopySource(bucket: "media", key: "a")
+                    _ = try await $0.copyObject(.init(source: source, bucket: "media", key: "k"))
+                }
+            ),
+            ("oss:PutObjectAcl", { try await $0.putObjectACL(.init(bucket: "media", key: "k", acl: "private")) }),
             ("oss:PutBucket", { try await $0.putBucket(.init(bucket: "media")) }),
             ("oss:GetBucketLocation", { _ = try await $0.getBucketLocation(.init(bucket: "media")) }),
         ]
@@ -70,7 +96,12 @@ import Testing
             ("SecondLevelDomainForbidden", 403, "", "addressing automatic"), ("NoSuchBucket", 404, "", "bucket's name"),
             ("SecurityTokenExpired", 403, "", "new temporary credentials"), ("UserDisable", 403, "", "suspended"),
             ("InvalidObjectState", 403, "", "restore"), ("TransferAccelerationDisabled", 403, "", "acceleration"),
-            ("KmsServiceNotEnabled", 403, "", "AES256"),
+            ("KmsServiceNotEnabled", 403, "", "AES256"), ("InvalidAccessKeyId", 403, "", "check the access key ID"),
+            ("InvalidSecurityToken", 403, "", "new temporary credentials"),
+            ("FileAlreadyExists", 409, "", "choose another key or allow it"),
+            ("TemporaryRedirect", 307, "", "that region's endpoint"), ("Moved", 301, "", "redirects are not followed"),
+            ("SignatureDoesNotMatch", 403, "", "check the access key secret and the region"),
+            ("RequestTimeTooSkewed", 403, "", "set this machine's clock"),
             (
                 "EntityTooSmall", 400,
                 "<PartNumber>3</PartNumber><ProposedSize>100</ProposedSize><MinSizeAllowed>102400</MinSizeAllowed>",
@@ -86,6 +117,18 @@ import Testing
         #expect(error.service?.code.name == code)
         #expect(error.message.contains(advice))
         #expect(error.description.contains("REQUEST-\(code)"))
+    }
+
+    @Test(arguments: [
+        ("You have no right to access this object because of bucket acl.", "the ACL of bucket or object"),
+        ("Request has expired.", "the URL was good for a time that is over"),
+        ("Access denied by authorizer's policy.", "in the policy of this user, role or bucket"),
+    ])
+    func `A denial's sentence says what stands in the way`(sentence: String, advice: String) async throws {
+        let document = "<Error><Code>AccessDenied</Code><Message>\(sentence)</Message></Error>"
+        let error = try await self.said(.reply(document, status: 403))
+        #expect(error.message.hasPrefix("the service says \"\(sentence)\"; "))
+        #expect(error.message.contains(advice))
     }
 
     @Test func `A region that is not the endpoint's is named`() async throws {

@@ -76,10 +76,21 @@ import Testing
                 "ram_session_name":"session","expired_seconds":900},
                 {"name":"d","mode":"OIDC","ram_role_arn":"acs:r","oidc_provider_arn":"acs:p","oidc_token_file":"\(oidc.path)"},
                 {"name":"e","mode":"External","process_command":"printf {\\"mode\\":\\"AK\\",\\"access_key_id\\":\\"ide\\",\\"access_key_secret\\":\\"se\\"}"},
-                {"name":"f","mode":"CloudSSO"},{"name":"g","mode":"AK","access_key_id":"idg"}]}
+                {"name":"f","mode":"CloudSSO"},{"name":"g","mode":"AK","access_key_id":"idg"},
+                {"name":"h","mode":"EcsRamRole","ram_role_name":"role"},{"name":"i","mode":"EcsRamRole","ram_role_name":""}]}
                 """)
+            let metadata = try HTTPStandIn { request in
+                switch request.path {
+                case "/latest/meta-data/ram/security-credentials/": (200, "other")
+                case "/latest/meta-data/ram/security-credentials/role":
+                    (200, #"{"Code":"Success","AccessKeyId":"STS.h","AccessKeySecret":"sh","SecurityToken":"th"}"#)
+                case "/latest/meta-data/ram/security-credentials/other":
+                    (200, #"{"Code":"Success","AccessKeyId":"STS.i","AccessKeySecret":"si","SecurityToken":"ti"}"#)
+                default: (404, "")
+                }
+            }
             func profile(_ name: String?) -> OSSCredentialsProvider {
-                .aliyunConfigFile(file, profile: name, stsEndpoint: token.url)
+                .aliyunConfigFile(file, profile: name, metadataService: metadata.url, stsEndpoint: token.url)
             }
             try await self.check(profile("a"), "ida", "sa", nil)
             try await self.check(profile(nil), "idb", "sb", "tb")
@@ -89,6 +100,8 @@ import Testing
             try await self.check(profile("d"), "STS.r", "rs", "rt")
             #expect(token.requests.last?.form.value(of: "OIDCToken") == "jwt")
             try await self.check(profile("e"), "ide", "se", nil)
+            try await self.check(profile("h"), "STS.h", "sh", "th")
+            try await self.check(profile("i"), "STS.i", "si", "ti")
             let mode = try await self.refusal(profile("f"))
             #expect(mode.contains("CloudSSO"))
             let half = try await self.refusal(profile("g"))
