@@ -97,6 +97,15 @@ let package = Package(
             swiftSettings: settings
         ),
 
+        // The client as a program that is told what to do, for `make interop` and for tests of a client without a secret.
+        .executableTarget(
+            name: "interop-driver",
+            dependencies: ["OSSMultipart"],
+            path: "Tests/Interop/driver",
+            packageAccess: false,
+            swiftSettings: settings
+        ),
+
         // `make examples` runs them.
         .target(
             name: "ExampleSupport",
@@ -113,6 +122,7 @@ let package = Package(
         example("example-stream", folder: "Stream"),
         example("example-folder", folder: "Folder"),
         example("example-credentials", folder: "Credentials"),
+        example("example-remote-signing", folder: "RemoteSigning"),
         example("example-progress", folder: "Progress"),
         example("example-faults", folder: "Faults"),
 
@@ -155,7 +165,7 @@ let package = Package(
             name: "OSSMultipartTests",
             dependencies: [
                 "ByteProxy", "CurlTransport", "LoopbackSockets", "OSSLocalServer", "OSSMultipart",
-                "OSSMultipartFoundation", "OSSWire", "SystemIO",
+                "OSSMultipartFoundation", "OSSWire", "SystemIO", "interop-driver",
             ],
             swiftSettings: settings
         ),

@@ -7,12 +7,11 @@ internal import OSSWire
 extension OSSClient {
     /// Signs and sends one attempt, through the middlewares where there are any.
     func attempt(
-        _ request: ServiceRequest, number: Int, md5: [UInt8]?, credentials: OSSCredentials
+        _ request: ServiceRequest, number: Int, md5: [UInt8]?, _ grant: RequestAuthority.Grant
     ) async throws -> AttemptOutcome {
         let middlewares = self.configuration.middlewares
         guard !middlewares.isEmpty else {
-            let signed = try self.sign(request, md5: md5, credentials: credentials)
-            return AttemptOutcome(signed: signed, result: try await self.send(signed, request))
+            return try await self.attempt(request, md5: md5, grant)
         }
         let record = AttemptRecord()
         func step(_ index: Int, _ attempt: OSSAttempt) async throws -> OSSReply {
@@ -22,10 +21,9 @@ extension OSSClient {
                 for field in request.headers.all where attempt.headers[field.name] == nil {
                     request.headers[field.name] = nil
                 }
-                let signed = try self.sign(request, md5: md5, credentials: credentials)
-                let result = try await self.send(signed, request)
-                record.outcome = AttemptOutcome(signed: signed, result: result)
-                return try record.reply(result.mapError { Self.error(for: $0, request) })
+                let outcome = try await self.attempt(request, md5: md5, grant)
+                record.outcome = outcome
+                return try record.reply(outcome.result.mapError { Self.error(for: $0, request) })
             }
             return try await middlewares[index].intercept(attempt) { try await step(index + 1, $0) }
         }
@@ -36,19 +34,36 @@ extension OSSClient {
         )
         let reply: OSSReply
         do { reply = try await step(0, first) } catch {
-            // The transport's failure, passed on: it is judged like any other.
+            // The transport's or the signer's failure, passed on: it is judged like any other.
             if let outcome = record.outcome, case .failure = outcome.result, error is OSSError { return outcome }
             throw error
         }
         return record.outcome(with: reply)
     }
+
+    private func attempt(
+        _ request: ServiceRequest, md5: [UInt8]?, _ grant: RequestAuthority.Grant
+    ) async throws -> AttemptOutcome {
+        switch try await self.sign(request, md5: md5, grant) {
+        case .success(let signed): AttemptOutcome(signed: signed, result: try await self.send(signed, request))
+        case .failure(let error): AttemptOutcome(signed: nil, result: .failure(.signer(error)))
+        }
+    }
+}
+
+/// Why an attempt has no reply, where it may be made again.
+enum AttemptFailure: Error {
+    /// The request was not sent, or not answered.
+    case transport(TransportError)
+    /// The signer gave no signature.
+    case signer(OSSError)
 }
 
 /// What came of an attempt.
 struct AttemptOutcome {
-    /// What was sent; nil where a middleware answered.
-    let signed: (url: String, headers: HTTPFields)?
-    var result: Result<TransportResponse, TransportError>
+    /// What was sent; nil where a middleware answered, or nothing was sent.
+    let signed: SignedRequest?
+    var result: Result<TransportResponse, AttemptFailure>
 }
 
 /// What the innermost step of an attempt leaves for the outermost.

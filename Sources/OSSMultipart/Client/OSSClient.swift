@@ -252,7 +252,7 @@ public final class OSSClient: Sendable {
 
     /// The service's endpoint in one spelling: scheme, host, and the port where it is not the scheme's own.
     public var endpoint: String { self.address.text }
-    /// The region that requests are signed for; empty with signature V1 where none is known.
+    /// The region that requests are signed for; empty with signature V1, or a signer, where none is known.
     public let region: String
     /// The options it was made with.
     public let configuration: Configuration
@@ -261,8 +261,8 @@ public final class OSSClient: Sendable {
     let transport: any HTTPTransport
     private let rateLimit: UploadRateLimit
     let surroundings: Surroundings
-    let credentials: CredentialsCache
-    let signingKey = SigningKeyCache()
+    let authority: RequestAuthority
+    let signer: AccessKeySigner
     /// Threads for reading sources, digests and checkpoints.
     let blocking = BlockingExecutor(threads: 8)
     /// The service's clock less ours, as its replies told when a request was refused for the time it bore.
@@ -310,9 +310,43 @@ public final class OSSClient: Sendable {
             endpoint: endpoint.text, region: region, credentials: credentials, configuration: configuration)
     }
 
+    /// Makes a client that holds no secret: each of its requests is signed by somebody else.
+    ///
+    /// All operations and the uploader work as with credentials; URLs and forms cannot be made. How requests are signed is the
+    /// signer's to say, and the configuration's signature version counts for nothing.
+    ///
+    /// - Parameters:
+    ///   - endpoint: the service's host, with scheme and port where they are not `https` and its own; without the bucket and
+    ///     without a path.
+    ///   - signer: signs, or gives presigned URLs.
+    ///   - configuration: addressing, time-outs, retries, proxy and certificates.
+    /// - Throws: `OSSError.invalidConfiguration` with what to change.
+    public convenience init(
+        endpoint: String, signer: some OSSRequestSigner, configuration: Configuration = .init()
+    ) throws {
+        let rateLimit = UploadRateLimit(bytesPerSecond: configuration.uploadRateLimit)
+        try self.init(
+            endpoint: endpoint, region: nil, authority: .signer(signer), configuration: configuration,
+            transport: CurlTransport(configuration: configuration.transport(rateLimit)),
+            surroundings: configuration.surroundings, rateLimit: rateLimit
+        )
+    }
+
     /// Makes a client over another transport, clock and random source.
-    package init(
+    package convenience init(
         endpoint: String, region: String?, credentials: OSSCredentialsProvider, configuration: Configuration,
+        transport: any HTTPTransport, surroundings: Surroundings, rateLimit: UploadRateLimit = .init()
+    ) throws {
+        try self.init(
+            endpoint: endpoint, region: region,
+            authority: .credentials(CredentialsCache(credentials, now: surroundings.now)),
+            configuration: configuration, transport: transport, surroundings: surroundings, rateLimit: rateLimit
+        )
+    }
+
+    /// Makes a client whose signatures come from somewhere.
+    init(
+        endpoint: String, region: String?, authority: RequestAuthority, configuration: Configuration,
         transport: any HTTPTransport, surroundings: Surroundings, rateLimit: UploadRateLimit = .init()
     ) throws {
         self.address = try OSSEndpoint(endpoint)
@@ -328,7 +362,7 @@ public final class OSSClient: Sendable {
             throw OSSError(.invalidConfiguration, "a time-out is not above zero; leave totalTimeout nil for no limit")
         }
         let region = region?.trimmedBlanks ?? self.address.region ?? ""
-        guard !region.isEmpty || configuration.signatureVersion == .v1 else {
+        guard !region.isEmpty || configuration.signatureVersion == .v1 || !authority.usesOwnClock else {
             throw OSSError(
                 .invalidConfiguration,
                 "the region is needed for signature V4, and the endpoint \(self.address.text) does not name it; "
@@ -341,7 +375,8 @@ public final class OSSClient: Sendable {
         self.transport = transport
         self.rateLimit = rateLimit
         self.surroundings = surroundings
-        self.credentials = CredentialsCache(credentials, now: surroundings.now)
+        self.authority = authority
+        self.signer = AccessKeySigner(configuration.signatureVersion, region: region)
     }
 
     /// Bytes of bodies that all requests together send in a second, at most; nil is no limit.

@@ -44,7 +44,7 @@ extension OSSError {
         private enum Name: String {
             case invalidConfiguration, invalidArgument, missingCredentials, service, connection, timeout, malformedReply
             case integrity, sourceUnreadable, sourceChanged, checkpointInUse, checkpointUnusable, outcomeUnknown
-            case objectChanged, shutDown, wouldBlock
+            case objectChanged, shutDown, wouldBlock, signerFailed
         }
         private let name: Name
 
@@ -54,6 +54,8 @@ extension OSSError {
         public static let invalidArgument = Code(name: .invalidArgument)
         /// There are no credentials, or their source failed.
         public static let missingCredentials = Code(name: .missingCredentials)
+        /// The signer that the client has in place of credentials gave no signature, or one that is not the request's.
+        public static let signerFailed = Code(name: .signerFailed)
         /// The service refused; see ``OSSError/service``.
         public static let service = Code(name: .service)
         /// The server cannot be reached, or the connection broke.

@@ -18,7 +18,7 @@ extension OSSClient {
         var attempt = 0
         var digest: [UInt8]?
         var isClockCorrected = false, areCredentialsRenewed = false, mayBeApplied = false
-        var access = try await self.credentials.credentials()
+        var grant = try await self.authority.grant()
         while true {
             try Task.checkCancellation()
             attempt += 1
@@ -29,7 +29,7 @@ extension OSSClient {
                 try await source.checkUnchanged(on: self.blocking)
             }
             let outcome = try await self.attempt(
-                request, number: attempt, md5: digest, credentials: access.credentials)
+                request, number: attempt, md5: digest, grant)
 
             let verdict: RetryVerdict
             let failure: OSSError
@@ -64,9 +64,13 @@ extension OSSClient {
                     }
                 }
                 let refusal = service ?? ServiceErrorDocument.standIn(for: response, operation: request.operation)
-                failure = self.error(for: refusal, request, response, signedHeaders: outcome.signed?.headers)
+                failure = self.error(for: refusal, request, response, outcome.signed)
                 if RetryClassifier.mayHaveBeenApplied(response, service) { mayBeApplied = true }
-            case .failure(let error):
+            case .failure(.signer(let error)):
+                // Nothing was sent.
+                verdict = .again(after: nil)
+                failure = error
+            case .failure(.transport(let error)):
                 request.overloadSigns?.note(error)
                 if error.kind == .shutDown {
                     throw OSSError(.shutDown, "the client has been shut down; make a new one")
@@ -89,16 +93,20 @@ extension OSSClient {
             case .againFromSource:
                 digest = nil
                 if !isPastLimit { try await self.waitBeforeAttempt(attempt + 1, asked: nil) }
-            case .againWithClockOffset(let milliseconds):
+            case .againWithClockOffset(let milliseconds) where self.authority.usesOwnClock:
                 // Once, and not counted: the second refusal for the same reason is an answer.
                 isPastLimit = isClockCorrected
                 isClockCorrected = true
                 self.clockOffset.value = milliseconds
                 attempt -= 1
-            case .againWithNewCredentials:
-                isPastLimit = areCredentialsRenewed || !self.credentials.canRefresh
+            case .againWithNewCredentials, .againWithClockOffset:
+                isPastLimit = areCredentialsRenewed
                 areCredentialsRenewed = true
-                if !isPastLimit { access = try await self.credentials.credentials(after: access.version) }
+                if !isPastLimit {
+                    let next = try await self.authority.grant(
+                        after: grant, refusedWith: failure.service?.code.name)
+                    if let next { grant = next } else { isPastLimit = true }
+                }
                 attempt -= 1
             }
             if isPastLimit { throw failure.givingUp(afterAttempts: max(1, attempt), followsLostReply: mayBeApplied) }
@@ -107,9 +115,12 @@ extension OSSClient {
 
     // MARK: Sign
 
+    /// Signs an attempt, or has it signed.
+    ///
+    /// - Returns: what is sent; an error where the signer may be asked again.
     func sign(
-        _ request: ServiceRequest, md5: [UInt8]?, credentials: OSSCredentials
-    ) throws -> (url: String, headers: HTTPFields) {
+        _ request: ServiceRequest, md5: [UInt8]?, _ grant: RequestAuthority.Grant
+    ) async throws -> Result<SignedRequest, OSSError> {
         var signable = SignableRequest(
             method: request.method, bucket: request.bucket, key: request.key, query: request.query,
             headers: request.headers
@@ -121,39 +132,33 @@ extension OSSClient {
             signable.headers["x-oss-traffic-limit"] = String(limit)
         }
         if let md5 { signable.headers["Content-MD5"] = Base64.encode(md5) }
-        let date = Timestamp(milliseconds: self.surroundings.now() + self.clockOffset.value)
-        do throws(DigestError) {
-            if request.isSignedInBody {
-                // The form has its policy and the policy's signature.
-            } else if self.configuration.signatureVersion == .v1 {
-                try SignatureV1.sign(
-                    &signable, date: date, accessKeyID: credentials.accessKeyID, secret: credentials.accessKeySecret,
-                    securityToken: credentials.securityToken
-                )
-            } else {
-                let signer = SignatureV4(date: date, region: self.region)
-                try signer.sign(
-                    &signable, accessKeyID: credentials.accessKeyID,
-                    key: self.signingKey.key(for: signer, secret: credentials.accessKeySecret),
-                    securityToken: credentials.securityToken
-                )
-            }
-        } catch {
-            throw OSSError(.invalidConfiguration, "\(error)", operation: request.operation, underlying: error)
-        }
-        signable.headers["User-Agent"] = self.configuration.userAgent
         var url = self.address.address(
             bucket: request.bucket, key: request.key, addressing: self.configuration.addressing
         )
         if !signable.query.isEmpty { url += "?" + signable.query.encoded }
-        return (url, signable.headers)
+        var signed: SignedRequest
+        switch grant {
+        // A form has its policy and the policy's signature.
+        case .credentials(let access) where !request.isSignedInBody:
+            let date = Timestamp(milliseconds: self.surroundings.now() + self.clockOffset.value)
+            try self.signer.sign(&signable, date: date, with: access.credentials, for: request.operation)
+            signed = SignedRequest(url: url, headers: signable.headers)
+        case .signer(let signer, let refusal) where !request.isSignedInBody:
+            let answer = try await SignerCall.ask(signer, refusal: refusal, url: url, signable, request)
+            guard case .success(let given) = answer else { return answer }
+            signed = given
+        case .credentials, .signer:
+            signed = SignedRequest(url: url, headers: signable.headers)
+        }
+        signed.headers["User-Agent"] = self.configuration.userAgent
+        return .success(signed)
     }
 
     // MARK: Send
 
     func send(
-        _ signed: (url: String, headers: HTTPFields), _ request: ServiceRequest
-    ) async throws -> Result<TransportResponse, TransportError> {
+        _ signed: SignedRequest, _ request: ServiceRequest
+    ) async throws -> Result<TransportResponse, AttemptFailure> {
         var maker: BodyMaker?
         let body: TransportBody
         switch request.body {
@@ -193,7 +198,7 @@ extension OSSClient {
         } catch let error as TransportError {
             // A cancelled request can also fail in other ways; the caller asked for one answer.
             try Task.checkCancellation()
-            return .failure(error)
+            return .failure(.transport(error))
         }
     }
 
@@ -277,18 +282,29 @@ extension OSSClient {
 
     private func error(
         for service: OSSError.Service, _ request: ServiceRequest, _ response: TransportResponse,
-        signedHeaders: HTTPFields?
+        _ signed: SignedRequest?
     ) -> OSSError {
         var circumstances = ServiceAdvice.Circumstances(
             operation: request.operation, now: self.surroundings.now(), region: self.region)
-        if service.code == .signatureDoesNotMatch, let signedHeaders {
-            circumstances.signature = SignatureDifference.advice(
-                on: response, request, signedHeaders: signedHeaders, region: self.region)
+        if service.code == .signatureDoesNotMatch, let signed {
+            circumstances.signature =
+                signed.isOurs
+                ? SignatureDifference.advice(
+                    on: response, request, signedHeaders: signed.headers, region: self.region)
+                : "the signer signed another request than it was asked to and than its answer made be sent, or with another "
+                    + "secret or region: compare them there"
         }
         return OSSError(
             service.code == .invalidDigest ? .integrity : .service, ServiceAdvice.message(on: service, circumstances),
             operation: request.operation, partNumber: request.partNumber, service: service
         )
+    }
+
+    static func error(for failure: AttemptFailure, _ request: ServiceRequest) -> OSSError {
+        switch failure {
+        case .transport(let error): self.error(for: error, request)
+        case .signer(let error): error
+        }
     }
 
     static func error(for error: TransportError, _ request: ServiceRequest) -> OSSError {

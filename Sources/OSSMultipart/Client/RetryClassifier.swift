@@ -12,7 +12,7 @@ enum RetryVerdict {
     case again(after: Duration?)
     /// Send it again at once, with the clock corrected by so many milliseconds.
     case againWithClockOffset(milliseconds: Int64)
-    /// Ask for newer credentials, then send it again at once.
+    /// Ask for newer credentials, or the signer for another signature, then send it again at once.
     case againWithNewCredentials
     /// Read the source anew, then send it again after the back-off.
     case againFromSource
@@ -42,6 +42,9 @@ enum RetryClassifier {
         "SecurityTokenExpired", "InvalidSecurityToken", "InvalidAccessKeyId",
     ]
 
+    /// Whether an error code says that the credentials are not, or no longer, good.
+    static func isOfCredentials(_ code: String) -> Bool { self.credentialCodes.contains(code) }
+
     /// Judges a reply.
     ///
     /// - Parameters:
@@ -67,7 +70,11 @@ enum RetryClassifier {
             guard let time = self.serverTime(response, service) else { return .hopeless }
             return .againWithClockOffset(milliseconds: time.milliseconds - now)
         }
-        if self.credentialCodes.contains(code) || response.status == 401 { return .againWithNewCredentials }
+        if self.isOfCredentials(code) || response.status == 401 { return .againWithNewCredentials }
+        // So says the service of a URL: of one that a signer gave, for none other are sent from here.
+        if code == "AccessDenied", service?.message.contains("Request has expired") == true {
+            return .againWithNewCredentials
+        }
         return .hopeless
     }
 

@@ -136,15 +136,8 @@ extension OSSClient {
         try operation.check()
         try self.address.validate(
             bucket: operation.bucket, self.configuration.addressing, operation.operation)
-        let seconds = lifetime.components.seconds
-        let longest: Int64 = self.configuration.signatureVersion == .v4 ? 604_800 : Int64(Int32.max)
-        guard (1...longest).contains(seconds) else {
-            throw OSSError(
-                .invalidArgument, "the lifetime is \(lifetime); a URL is good for 1 to \(longest) seconds",
-                operation: operation.operation
-            )
-        }
-        let credentials = try await self.credentials.credentials().credentials
+        let seconds = try self.signer.seconds(of: lifetime, for: operation.operation)
+        let credentials = try await self.authority.credentials(for: operation.operation)
         var signable = SignableRequest(
             method: operation.method, bucket: operation.bucket, key: operation.key, query: operation.query,
             headers: operation.headers
@@ -152,22 +145,8 @@ extension OSSClient {
         if self.configuration.paysForRequests { signable.query.append(QueryItem("x-oss-request-payer", "requester")) }
         let date = Timestamp(milliseconds: self.surroundings.now() + self.clockOffset.value)
         let expires = Timestamp(seconds: date.seconds + seconds)
-        do throws(DigestError) {
-            if self.configuration.signatureVersion == .v1 {
-                try SignatureV1.presign(
-                    &signable, accessKeyID: credentials.accessKeyID, secret: credentials.accessKeySecret,
-                    securityToken: credentials.securityToken, expires: expires
-                )
-            } else {
-                let names = operation.headers.all.map(\.name)
-                try SignatureV4(date: date, region: self.region, additionalHeaders: names).presign(
-                    &signable, accessKeyID: credentials.accessKeyID, secret: credentials.accessKeySecret,
-                    securityToken: credentials.securityToken, expires: Int(seconds)
-                )
-            }
-        } catch {
-            throw OSSError(.invalidConfiguration, "\(error)", operation: operation.operation, underlying: error)
-        }
+        try self.signer.presign(
+            &signable, date: date, seconds: seconds, with: credentials, for: operation.operation)
         let address = self.address.address(
             bucket: operation.bucket, key: operation.key, addressing: self.configuration.addressing)
         return OSSPresignedRequest(

@@ -66,13 +66,20 @@ public struct OSSPostFormRequest: Sendable {
 /// A signed form: where it is posted, and its fields.
 ///
 /// They are sent as `multipart/form-data`, in this order, with a field `file` behind them that has the object's bytes.
-public struct OSSPostForm: Sendable, CustomStringConvertible {
-    /// A field of the form.
-    public struct Field: Sendable, Hashable {
+public struct OSSPostForm: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// A field of the form; only its name has a printable form.
+    public struct Field: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
         /// The field's name.
         public let name: String
         /// The field's value.
         public let value: String
+
+        /// The name; the value may be secret.
+        public var description: String { self.name }
+        /// The name; the value may be secret.
+        public var debugDescription: String { self.name }
+        /// What reflection sees: the name alone.
+        public var customMirror: Mirror { Mirror(self, children: ["name": self.name]) }
     }
 
     /// Where it is posted.
@@ -82,6 +89,10 @@ public struct OSSPostForm: Sendable, CustomStringConvertible {
 
     /// The address and the fields' names; values may be secret.
     public var description: String { "\(self.url) \(self.fields.map(\.name).joined(separator: " "))" }
+    /// The address and the fields' names; values may be secret.
+    public var debugDescription: String { self.description }
+    /// What reflection sees: no value of a field.
+    public var customMirror: Mirror { Mirror(self, children: ["url": self.url, "fields": self.fields]) }
 }
 
 extension OSSClient {
@@ -129,7 +140,7 @@ extension OSSClient {
     private func sign(
         _ fields: inout [OSSPostForm.Field], _ conditions: inout [String], lifetime: Duration
     ) async throws {
-        let credentials = try await self.credentials.credentials().credentials
+        let credentials = try await self.authority.credentials(for: .postObject)
         let now = self.surroundings.now() + self.clockOffset.value
         let signer = SignatureV4(date: Timestamp(milliseconds: now), region: self.region)
         func add(_ name: String, _ value: String) {

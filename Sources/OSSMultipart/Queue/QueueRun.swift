@@ -26,7 +26,7 @@ final class QueueRun: Sendable {
         try self.validate()
         let uploader = self.queue.uploader
         // Credentials that are missing are told once, and not for each file.
-        _ = try await uploader.client.credentials.credentials()
+        _ = try await uploader.client.authority.grant()
         let manifest = try await QueueManifest.open(self.manifestName, uploader)
         if let warning = manifest?.warning { self.progress.warn(warning) }
         do {

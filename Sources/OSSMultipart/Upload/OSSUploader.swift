@@ -300,7 +300,7 @@ public struct OSSUploader: Sendable {
         let open = try await source.open(on: self.client.blocking)
         let plan = try PartPlan(size: open.size, partSize: self.configuration.partSize)
         // Credentials that are missing are told before a record is made.
-        _ = try await self.client.credentials.credentials()
+        _ = try await self.client.authority.grant()
         let run = try UploadRun(
             uploader: self, source: open, plan: plan, destination: destination, progress: progress, share: share,
             stored: stored

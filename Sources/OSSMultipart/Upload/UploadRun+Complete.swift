@@ -129,7 +129,7 @@ extension UploadRun {
                     self.mayBeCompleted = false
                     return .partsMissing
                 case (.service, _), (.connection, _), (.timeout, _), (.invalidConfiguration, _),
-                    (.missingCredentials, _):
+                    (.missingCredentials, _), (.signerFailed, _):
                     // Refused, or never sent: what is not completed can be gone on with.
                     self.mayBeCompleted = false
                     throw error

@@ -189,6 +189,13 @@ private final class Texts: Sendable {
                 for call in calls { do { show(try await call()) } catch { show(error) } }
                 let url = try await client.presign(.putObject(bucket: "media", key: "k"))
                 show(url)
+                let signed = OSSSignedRequest(url)
+                show(signed)
+                let form = try await client.postForm(.init(bucket: "media", key: "k"))
+                show(form)
+                for field in form.fields where ["policy", "x-oss-signature", "Signature"].contains(field.name) {
+                    signatures.add(field.value)
+                }
                 let query = url.url.drop { $0 != "?" }.dropFirst()
                 for item in [QueryItem](encoded: query) ?? []
                 where ["x-oss-signature", "Signature"].contains(item.name) {
@@ -197,7 +204,7 @@ private final class Texts: Sendable {
             }
         }
         #expect(texts.all.count > 100)
-        #expect(signatures.all.count == 4)
+        #expect(signatures.all.count == 4 * 3)
         let masked =
             [secret, token, PercentEncoding.encode(token), "proxy-user", "proxy-password", "key-password"]
             + signatures.all

@@ -7,6 +7,9 @@ import Synchronization
 final class Counter: Sendable {
     private let number = Mutex(0)
 
+    /// How many calls there were.
+    var value: Int { self.number.withLock { $0 } }
+
     /// The number of this call.
     func next() -> Int {
         self.number.withLock { number in
