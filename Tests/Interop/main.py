@@ -8,6 +8,7 @@ import sys
 import callbacks
 import forms
 import our_client
+import our_operations
 import resume
 import sdk_oss2
 import sdk_v2
@@ -35,6 +36,10 @@ def main():
         for section in (forms.by_requests, forms.refusals, forms.by_curl):
             run(section, version)
         run(our_client.uploads, version)
+        for section in (our_operations.objects, our_operations.parts, our_operations.buckets, our_operations.presigned,
+                        our_operations.forms, our_operations.signed_by_the_sdk):
+            run(section, version)
+        run(our_operations.presigned, version, STS[2])
         for sdk in ("v2", "oss2"):
             run(resume.resumable, sdk, version)
     run(sdk_v2.refusals)
