@@ -33,6 +33,8 @@ struct Journal: Sendable, Equatable {
         var headers: String
         /// Whether Initiate had to be sent again, so that it may have begun others, which are still to be looked for.
         var mayHaveSiblings = false
+        /// Whether its parts have to be sent in order and once.
+        var isSequential = false
     }
 
     var intent: Intent
@@ -183,7 +185,7 @@ extension Journal.Upload {
         }
         self.init(
             uploadID: uploadID, sizes: sizes, source: source, headers: headers,
-            mayHaveSiblings: line["siblings"] != nil
+            mayHaveSiblings: line["siblings"] != nil, isSequential: line["sequential"] != nil
         )
     }
 
@@ -195,6 +197,7 @@ extension Journal.Upload {
         self.source.write(to: &line)
         line["headers"] = self.headers
         if self.mayHaveSiblings { line["siblings"] = "1" }
+        if self.isSequential { line["sequential"] = "1" }
         return line
     }
 }

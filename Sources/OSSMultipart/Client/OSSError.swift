@@ -44,7 +44,7 @@ extension OSSError {
         private enum Name: String {
             case invalidConfiguration, invalidArgument, missingCredentials, service, connection, timeout, malformedReply
             case integrity, sourceUnreadable, sourceChanged, checkpointInUse, checkpointUnusable, outcomeUnknown
-            case objectChanged, shutDown, wouldBlock, signerFailed
+            case fileUnwritable, objectChanged, shutDown, wouldBlock, signerFailed
         }
         private let name: Name
 
@@ -76,6 +76,8 @@ extension OSSError {
         public static let checkpointUnusable = Code(name: .checkpointUnusable)
         /// CompleteMultipartUpload was sent, and it could not be found out whether the object is stored.
         public static let outcomeUnknown = Code(name: .outcomeUnknown)
+        /// The file that an object is got into cannot be made or written.
+        public static let fileUnwritable = Code(name: .fileUnwritable)
         /// The object was replaced or removed while it was got.
         public static let objectChanged = Code(name: .objectChanged)
         /// The client has been shut down.
@@ -192,6 +194,10 @@ extension OSSError {
         public static let noSuchKey: Self = "NoSuchKey"
         /// There is no upload of that ID: it was completed, aborted or never begun.
         public static let noSuchUpload: Self = "NoSuchUpload"
+        /// A part of a sequential upload was sent out of order.
+        public static let partNotSequential: Self = "PartNotSequential"
+        /// A part of a sequential upload is stored already.
+        public static let partAlreadyExist: Self = "PartAlreadyExist"
         /// A part of the list is not stored, or its ETag differs.
         public static let invalidPart: Self = "InvalidPart"
         /// The list of parts does not ascend.

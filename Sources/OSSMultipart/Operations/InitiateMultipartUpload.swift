@@ -13,6 +13,11 @@ public struct InitiateMultipartUploadRequest: Sendable {
     ///
     /// Its ACL is for CompleteMultipartUpload, not sent here. Default: nothing.
     public var headers = OSSObjectHeaders()
+    /// Whether the parts come one after the other, in order and each once: the object then has a `Content-MD5`.
+    ///
+    /// The service refuses a part that is out of order (`PartNotSequential`) or sent a second time (`PartAlreadyExist`).
+    /// Default: false.
+    public var isSequential = false
 
     /// Makes a request.
     public init(bucket: String, key: String) {
@@ -45,6 +50,7 @@ extension OSSClient {
         var call = ServiceRequest(operation: operation, method: "POST", bucket: request.bucket, key: request.key)
         // Keys come back URL-encoded, for XML cannot hold every character of a key.
         call.query = [QueryItem("uploads"), QueryItem("encoding-type", "url")]
+        if request.isSequential { call.query.append(QueryItem("sequential")) }
         call.headers = await self.completed(request.headers, key: request.key).fields(withACL: false)
         call.body = .bytes([])
         call.isIdempotent = false

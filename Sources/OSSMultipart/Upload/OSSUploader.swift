@@ -43,6 +43,13 @@ public struct OSSUploader: Sendable {
         /// Fewer parts are in flight where they would not fit, and parts of a stream of unknown length grow to this size at most.
         /// One whose length is given gets the part size that its length needs. Default: 256 MiB.
         public var streamBufferLimit: Int64 = 256 * 1024 * 1024
+        /// Whether the parts are sent one after the other, in order and each once, so that the object gets a `Content-MD5`.
+        ///
+        /// ``partsInFlight`` counts as one. No part can be sent a second time: where a stored one is not the source's, the
+        /// upload is aborted and a new one begun. Not together with ``adoption``. Default: false.
+        ///
+        /// OSS document: InitiateMultipartUpload, the parameter `sequential`.
+        public var isSequential = false
         /// Whether an upload that a record names is aborted and a new one begun.
         ///
         /// Default: false.
@@ -288,6 +295,12 @@ public struct OSSUploader: Sendable {
             throw OSSError(
                 .invalidConfiguration,
                 "partsInFlight is \(self.configuration.partsInFlight.maximum); it lies between 1 and 100"
+            )
+        }
+        guard !self.configuration.isSequential || self.configuration.adoption == .never else {
+            throw OSSError(
+                .invalidConfiguration,
+                "isSequential and adoption exclude each other: it cannot be seen how an open upload was begun"
             )
         }
         guard self.configuration.streamBufferLimit >= Limits.minimumPartSize else {

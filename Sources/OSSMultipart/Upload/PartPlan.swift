@@ -79,6 +79,9 @@ struct PartPlan: Sendable, Hashable {
         self.count = self.sizes.count(for: size)
     }
 
+    /// Whether the source is so small that it goes up with one request.
+    var goesUpWhole: Bool { self.size < min(self.partSize, UploadRun.wholeObjectLimit) }
+
     /// The part of that number, which lies between 1 and `count`.
     subscript(number: Int) -> Part {
         let offset = self.sizes.offset(of: number)

@@ -41,7 +41,7 @@ extension UploadRun {
                 switch machine.next() {
                 case .send(let part):
                     let (client, source, integrity) = (self.client, self.source, self.options.integrity)
-                    let (progress, share) = (self.progress, self.share)
+                    let (progress, share, isSequential) = (self.progress, self.share, self.options.isSequential)
                     group.addTask {
                         do {
                             let result = try await share.withSlot {
@@ -52,6 +52,9 @@ extension UploadRun {
                                 )
                             }
                             return .part(part.number, .success(PartReceipt(result, part, integrity)))
+                        } catch let error as OSSError where isSequential && error.service?.code == .partAlreadyExist {
+                            let region = source.region(at: part.offset, length: part.size)
+                            return .part(part.number, await client.receipt(of: part, region, in: upload, after: error))
                         } catch {
                             return .part(part.number, .failure(error))
                         }
@@ -92,10 +95,18 @@ extension UploadRun {
                 }
             }
         }
-        if let error = failure as? OSSError, error.service?.code == .noSuchUpload { throw UploadGone() }
-        if let failure { throw failure }
+        if let failure { throw Self.gone(after: failure) ?? failure }
         try Task.checkCancellation()
         return sent
+    }
+
+    /// What a part's failure says of the upload; nil where it says nothing.
+    static func gone(after failure: any Error) -> UploadGone? {
+        switch (failure as? OSSError)?.service?.code {
+        case .noSuchUpload?: UploadGone()
+        case .partAlreadyExist?, .partNotSequential?: .sequenceIsBroken
+        default: nil
+        }
     }
 
     /// The service says that parts are missing: finds out which, so that they are sent again.

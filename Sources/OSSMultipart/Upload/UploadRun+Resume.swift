@@ -87,6 +87,7 @@ extension UploadRun {
         try await self.writeDurably(Journal.beginning(intent), isFirst: true)
         var request = InitiateMultipartUploadRequest(bucket: self.destination.bucket, key: self.destination.key)
         request.headers = self.destination.headers
+        request.isSequential = self.options.isSequential
         let (upload, mayHaveSiblings): (OSSMultipartUpload, Bool)
         self.lostInitiate = intent.begun
         do {
@@ -130,7 +131,8 @@ extension UploadRun {
         Journal.line(
             Journal.Upload(
                 uploadID: upload.uploadID, sizes: sizes, source: self.source.identity,
-                headers: self.headersText, mayHaveSiblings: mayHaveSiblings
+                headers: self.headersText, mayHaveSiblings: mayHaveSiblings,
+                isSequential: self.options.isSequential
             )
         )
     }
@@ -177,6 +179,12 @@ extension UploadRun {
             return try await self.afterDisappearance(handle, plan, recorded, readsAgain: readsAgain)
         }
         let stored = try await self.keep(recorded, listing, plan, readsAgain: readsAgain)
+        if self.options.isSequential,
+            stored.keys.max() ?? 0 != stored.count || listing?.count ?? stored.count != stored.count
+        {
+            try await self.giveUp(upload.uploadID, because: UploadGone.sequenceIsBroken.reason)
+            return nil
+        }
         self.openUpload = handle
         let dropped = journal.parts.keys.filter { stored[$0] != journal.parts[$0] }
         if !dropped.isEmpty || upload.source != self.source.identity {
@@ -205,6 +213,9 @@ extension UploadRun {
                 "the source was \(upload.source.sizeText) when it was begun and is \(self.source.identity.sizeText) now"
         }
         if upload.headers != self.headersText { return "it was begun with other object headers" }
+        if upload.isSequential != self.options.isSequential {
+            return "it was begun \(upload.isSequential ? "as a sequential one" : "without being sequential")"
+        }
         if let size = upload.source.size, upload.sizes.count(for: size) > Limits.maximumPartNumber {
             return "it was begun with parts so small that 10000 do not suffice"
         }
@@ -217,6 +228,9 @@ extension UploadRun {
         var confirmed: Set<Int> = []
         /// The other ones, by number.
         var others: [Int: OSSStoredPart] = [:]
+
+        /// How many there are.
+        var count: Int { self.confirmed.count + self.others.count }
     }
 
     /// All parts that the service has, compared with what is recorded of them; nil where listing is not allowed.

@@ -32,6 +32,7 @@ extension UploadRun {
         let integrity: OSSIntegrity
         let progress: UploadProgress
         let share: SlotShare?
+        let isSequential: Bool
 
         /// Sends a part, unless the very bytes are stored already.
         func send(
@@ -52,6 +53,10 @@ extension UploadRun {
                     )
                 }
                 return .part(part.number, .success(PartReceipt(result, part, self.integrity)), wasKept: false)
+            } catch let error as OSSError where self.isSequential && error.service?.code == .partAlreadyExist {
+                let region = source.region(at: 0, length: part.size)
+                let receipt = await self.client.receipt(of: part, region, in: self.upload, after: error)
+                return .part(part.number, receipt, wasKept: false)
             } catch {
                 return .part(part.number, .failure(error), wasKept: false)
             }
@@ -83,7 +88,7 @@ extension UploadRun {
             }
             do {
                 return try await self.carryOn(&session, stream, reader)
-            } catch is UploadGone {
+            } catch let gone as UploadGone {
                 guard stream.isReplayable, !hasRestarted else {
                     throw OSSError(
                         .service,
@@ -93,7 +98,7 @@ extension UploadRun {
                     )
                 }
                 hasRestarted = true
-                self.progress.warn("the upload \(session.upload.uploadID) is gone from the service; it begins anew")
+                try await self.leave(session.upload, gone)
                 self.openUpload = nil
                 self.mayBeCompleted = false
                 try await self.emptyRecord()
@@ -131,6 +136,7 @@ extension UploadRun {
                     bytesSent: session.bytesSent, partsResumed: max(0, plan.count - session.partsSent)
                 )
             case .gone: throw UploadGone()
+            case .partsMissing where self.options.isSequential && stream.isReplayable: throw UploadGone.sequenceIsBroken
             case .partsMissing:
                 guard stream.isReplayable else {
                     throw OSSError(
@@ -265,7 +271,7 @@ extension UploadRun {
         defer { (session.receipts, session.partsSent, session.bytesSent) = (receipts, partsSent, bytesSent) }
         let courier = Courier(
             client: self.client, upload: upload, integrity: self.options.integrity, progress: self.progress,
-            share: self.share
+            share: self.share, isSequential: self.options.isSequential
         )
         var next = 1
         var size: Int64 = 0
@@ -342,8 +348,7 @@ extension UploadRun {
             }
             group.cancelAll()
         }
-        if let error = failure as? OSSError, error.service?.code == .noSuchUpload { throw UploadGone() }
-        if let failure { throw failure }
+        if let failure { throw Self.gone(after: failure) ?? failure }
         try Task.checkCancellation()
         return size
     }

@@ -18,8 +18,15 @@ final class UploadRun {
         var plan: PartPlan { self.machine.plan }
     }
 
-    /// The upload is gone from the service, and no object came of it.
-    struct UploadGone: Error {}
+    /// The upload is gone from the service, and no object came of it; or it is still open and cannot be gone on with.
+    struct UploadGone: Error {
+        /// Why an upload that is still open cannot be gone on with; nil where it is gone.
+        var reason: String?
+
+        /// A part of a sequential upload is missing, or not the source's, and it cannot be sent again.
+        static let sequenceIsBroken = UploadGone(
+            reason: "its parts have to be sent in order and once, and one is amiss")
+    }
 
     /// A source below this goes up with one request, where its part size is not smaller still: 64 MiB.
     ///
@@ -69,7 +76,9 @@ final class UploadRun {
         stored: (@Sendable (OSSUploadResult, SourceIdentity) async -> Void)? = nil
     ) throws(OSSError) {
         self.client = uploader.client
-        self.options = uploader.configuration
+        var options = uploader.configuration
+        if options.isSequential { options.partsInFlight = .fixed(1) }
+        self.options = options
         self.checkpoints = uploader.checkpoints
         self.source = source
         self.requestedPlan = plan
@@ -98,7 +107,7 @@ final class UploadRun {
 
     /// Whether the source goes up with one request: it is small, and no upload of it is recorded that could be gone on with.
     private func goesUpWhole() async throws -> Bool {
-        guard self.source.size < min(self.requestedPlan.partSize, Self.wholeObjectLimit) else { return false }
+        guard self.requestedPlan.goesUpWhole else { return false }
         // An earlier run, when the source was larger or the parts smaller, may have left an upload of this key.
         try await self.openRecord(creating: false)
         guard case .journal(let journal) = Journal.read(try await self.readRecord()), let upload = journal.upload,
@@ -116,7 +125,7 @@ final class UploadRun {
             case .open(let session):
                 do {
                     return try await self.carryOn(session)
-                } catch is UploadGone {
+                } catch let gone as UploadGone {
                     // It expired, or somebody aborted it. Once is bad luck; twice is a service that loses uploads.
                     guard !hasRestarted else {
                         throw OSSError(
@@ -127,13 +136,19 @@ final class UploadRun {
                         )
                     }
                     hasRestarted = true
-                    self.progress.warn("the upload \(session.upload.uploadID) is gone from the service; it begins anew")
+                    try await self.leave(session.upload, gone)
                     self.openUpload = nil
                     self.mayBeCompleted = false
                     try await self.emptyRecord()
                 }
             }
         }
+    }
+
+    /// Says why an upload is not gone on with, and aborts it where it is still open.
+    func leave(_ upload: OSSMultipartUpload, _ gone: UploadGone) async throws {
+        if let reason = gone.reason { return try await self.giveUp(upload.uploadID, because: reason) }
+        self.progress.warn("the upload \(upload.uploadID) is gone from the service; it begins anew")
     }
 
     /// Sends what is missing and joins the parts.
@@ -153,6 +168,7 @@ final class UploadRun {
                     bytesSent: sent.bytes, partsResumed: max(0, min(resumed, session.plan.count - sent.parts))
                 )
             case .gone: throw UploadGone()
+            case .partsMissing where self.options.isSequential: throw UploadGone.sequenceIsBroken
             case .partsMissing: try await self.findLostParts(&session)
             }
         }

@@ -44,6 +44,14 @@ import Testing
         #expect(journal.length == Self.whole.count)
     }
 
+    @Test func `That the parts have to come in order is read back`() throws {
+        var upload = Self.upload
+        upload.isSequential = true
+        let journal = try self.journal(Journal.beginning(Self.intent) + Journal.line(upload))
+        #expect(journal.upload == upload)
+        #expect(journal.upload != Self.upload)
+    }
+
     @Test func `A part without digests keeps its ETag`() throws {
         let bare = PartReceipt(number: 7, size: 1, md5: nil, crc64: nil, eTag: "\"odd etag\"")
         let journal = try self.journal(Self.whole + Journal.line(bare))
