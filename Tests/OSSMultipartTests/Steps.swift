@@ -76,6 +76,10 @@ struct SteppingStore: CheckpointStore {
 
     func location(of name: String) -> String { self.inner.location(of: name) }
 
+    func names() throws -> [String]? { try self.inner.names() }
+
+    func peek(_ name: String, limit: Int) throws -> [UInt8]? { try self.inner.peek(name, limit: limit) }
+
     func open(_ name: String, creating: Bool) throws -> (any CheckpointRecord)? {
         self.steps.take("open")
         return try self.inner.open(name, creating: creating).map { Record(inner: $0, steps: self.steps) }

@@ -15,6 +15,12 @@ package protocol CheckpointStore: Sendable {
     ///   cannot be used.
     func open(_ name: String, creating: Bool) throws -> (any CheckpointRecord)?
 
+    /// The names of all records; nil where the store has not been made yet.
+    func names() throws -> [String]?
+
+    /// A record's first bytes, whoever has its lock; nil where there is none of that name.
+    func peek(_ name: String, limit: Int) throws -> [UInt8]?
+
     /// Where a record of that name is, for messages.
     func location(of name: String) -> String
 }

@@ -17,7 +17,36 @@ struct DirectoryCheckpointStore: CheckpointStore {
     /// *Source:* our own choice: each time another upload of this key has just ended. *Applies to:* ``open(_:creating:)``.
     private static let attempts = 16
 
-    func location(of name: String) -> String { "\(self.path)/\(name).journal" }
+    private static let suffix = ".journal"
+
+    func location(of name: String) -> String { "\(self.path)/\(name)\(Self.suffix)" }
+
+    func names() throws -> [String]? {
+        do {
+            return try Directory.names(in: self.path).filter { $0.hasSuffix(Self.suffix) }
+                .map { String($0.dropLast(Self.suffix.count)) }
+        } catch {
+            if error.number == ENOENT { return nil }
+            throw OSSError.checkpointUnusable(self.path, error)
+        }
+    }
+
+    func peek(_ name: String, limit: Int) throws -> [UInt8]? {
+        let path = self.location(of: name)
+        do {
+            let file = try PosixFile(path: path, [.read, .noFollow, .nonBlocking])
+            let status = try file.status()
+            guard status.kind == .regular else { return nil }
+            var bytes = [UInt8](repeating: 0, count: Int(min(Int64(limit), status.size)))
+            let count = try file.read(at: 0, into: &bytes)
+            bytes.removeLast(bytes.count - count)
+            return bytes
+        } catch {
+            // Gone in the meantime; or a link or a socket, which is no record.
+            if [ENOENT, ELOOP, ENXIO].contains(error.number) { return nil }
+            throw OSSError.checkpointUnusable(path, error)
+        }
+    }
 
     func open(_ name: String, creating: Bool) throws -> (any CheckpointRecord)? {
         let file = self.location(of: name)

@@ -15,6 +15,12 @@ final class MemoryCheckpointStore: CheckpointStore {
 
     func location(of name: String) -> String { "\(name) in memory" }
 
+    func names() throws -> [String]? { self.entries.withLock { Array($0.keys) } }
+
+    func peek(_ name: String, limit: Int) throws -> [UInt8]? {
+        self.entries.withLock { entries in entries[name].map { Array($0.bytes.prefix(limit)) } }
+    }
+
     func open(_ name: String, creating: Bool) throws -> (any CheckpointRecord)? {
         let isOpen = try self.entries.withLock { entries throws(OSSError) in
             guard var entry = entries[name] ?? (creating ? Entry() : nil) else { return false }

@@ -24,6 +24,11 @@ public struct ListMultipartUploadsRequest: Sendable {
     ///
     /// Default: none.
     public var uploadIDMarker: String?
+    /// Only uploads that were begun at least so long ago, by the service's clock; not those whose begin the reply leaves out.
+    ///
+    /// The service has no such parameter: the client leaves the others out, so that a page may be empty and not be the last.
+    /// Default: nil, all.
+    public var minimumAge: Duration?
 
     /// Makes a request.
     public init(bucket: String) { self.bucket = bucket }
@@ -37,6 +42,12 @@ public struct OSSOpenUpload: Sendable, Hashable {
     public let initiated: Date?
     /// Its storage class; nil where the reply does not say.
     public let storageClass: String?
+
+    /// Whether it is known to have been begun at least so long before a moment, in milliseconds since 1970.
+    fileprivate func wasBegun(_ age: Duration, before now: Int64) -> Bool {
+        guard let initiated else { return false }
+        return Double(now) - initiated.timeIntervalSince1970 * 1000 >= age / .milliseconds(1)
+    }
 }
 
 /// One page of ListMultipartUploads.
@@ -87,6 +98,7 @@ extension OSSClient {
             if let date = RetryClassifier.date(of: reply.headers) {
                 self.observedClockOffset.value = date.milliseconds - self.surroundings.now()
             }
+            let now = self.surroundings.now() + self.observedClockOffset.value
             let encoding = root.string("EncodingType")
             var uploads: [OSSOpenUpload] = []
             for element in root.all("Upload") {
@@ -104,6 +116,7 @@ extension OSSClient {
                     )
                 )
             }
+            if let age = request.minimumAge { uploads = uploads.filter { $0.wasBegun(age, before: now) } }
             let isTruncated = try Document.value(operation) { () throws(XMLError) in try root.boolean("IsTruncated") }
             var nextKey: String?
             if isTruncated == true, let marker = root.string("NextKeyMarker") {

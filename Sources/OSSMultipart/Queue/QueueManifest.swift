@@ -25,13 +25,19 @@ actor QueueManifest {
     /// What to tell the user at the start.
     nonisolated let warning: String?
 
+    /// What the names of manifests end with.
+    private static let suffix = ".manifest"
+
+    /// Whether a record of that name is a manifest, and not the record of an upload.
+    static func isName(_ name: String) -> Bool { name.hasSuffix(Self.suffix) }
+
     /// Opens the manifest of a name and takes its lock; nil where none is wanted, or there is nowhere to keep it.
     static func open(_ name: String?, _ uploader: OSSUploader) async throws -> QueueManifest? {
         guard let name, let store = uploader.checkpoints.store else { return nil }
         let executor = uploader.client.blocking
         var destination = OSSUploader.Destination(bucket: "", key: "")
         destination.recordName = name
-        let recordName = try OSSCheckpoints.recordName(of: destination, at: "") + ".manifest"
+        let recordName = try OSSCheckpoints.recordName(of: destination, at: "") + Self.suffix
         do {
             return try await executor.run { () throws(any Error) in
                 guard let record = try store.open(recordName, creating: true) else { return nil }

@@ -14,6 +14,9 @@ private struct FullDiskStore: CheckpointStore {
     /// Whether what was written can be made durable.
     var synchronizes = true
 
+    func names() throws -> [String]? { try self.memory.names() }
+    func peek(_ name: String, limit: Int) throws -> [UInt8]? { try self.memory.peek(name, limit: limit) }
+
     final class Counter: Sendable {
         private let count: Lock<Int>
         init(_ count: Int) { self.count = Lock(count) }
