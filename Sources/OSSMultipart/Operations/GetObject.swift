@@ -108,20 +108,31 @@ extension OSSClient {
     ///
     /// The bytes go into a file beside the named one, which takes its name, and the place of a file that had it, when
     /// all of them are there and their CRC-64 is right; else it is removed. Bytes that do not agree with the CRC-64 are got
-    /// once more.
+    /// once more. The new file has the permissions of the one whose place it takes.
     ///
-    /// - Throws: what ``getObject(_:)`` and its sequence throw; `invalidArgument` where the file cannot be made or written.
+    /// - Parameters:
+    ///   - request: what to get.
+    ///   - file: where to; not a symbolic link, a pipe or a device, for it would be replaced.
+    ///   - progress: told how many bytes are written, of how many.
+    /// - Throws: what ``getObject(_:)`` and its sequence throw; `fileUnwritable` where the file cannot be made or written,
+    ///   `invalidArgument` where the path names none.
     ///
     /// OSS document: GetObject.
-    @concurrent public func getObject(_ request: GetObjectRequest, toFile file: URL) async throws -> HeadObjectResult {
-        do { return try await self.download(request, to: file.path(percentEncoded: false)) } catch let error as OSSError
+    @concurrent public func getObject(
+        _ request: GetObjectRequest, toFile file: URL,
+        progress: (@Sendable (_ bytesDone: Int64, _ bytesTotal: Int64) -> Void)? = nil
+    ) async throws -> HeadObjectResult {
+        let path = file.path(percentEncoded: false)
+        do { return try await self.download(request, to: path, progress) } catch let error as OSSError
             where error.code == .integrity
         {
-            return try await self.download(request, to: file.path(percentEncoded: false))
+            return try await self.download(request, to: path, progress)
         }
     }
 
-    private func download(_ request: GetObjectRequest, to path: String) async throws -> HeadObjectResult {
+    private func download(
+        _ request: GetObjectRequest, to path: String, _ progress: (@Sendable (Int64, Int64) -> Void)?
+    ) async throws -> HeadObjectResult {
         let result = try await self.getObject(request)
         let file = try await self.blocking.run { () throws(OSSError) in try PartialFile(for: path) }
         do {
@@ -130,6 +141,7 @@ extension OSSClient {
                 let start = offset
                 try await self.blocking.run { () throws(OSSError) in try file.write(piece, at: start) }
                 offset += Int64(piece.count)
+                progress?(offset, Int64(result.range.count))
             }
             try await self.blocking.run { () throws(OSSError) in try file.publish() }
         } catch {
@@ -393,10 +405,12 @@ private struct PartialFile: Sendable {
         guard !path.isEmpty, !path.hasSuffix("/") else {
             throw OSSError(.invalidArgument, "the path \"\(path)\" names no file", operation: .getObject)
         }
+        // What only the owner could read stays so. Where there is no file yet the process's mask alone decides.
+        let permissions = (try? FileStatus.of(path: path))?.permissions ?? 0o666
         do throws(SystemError) {
             self.file = try PosixFile(
                 path: "\(path).\(UInt64.random(in: 0..<UInt64.max)).part", [.write, .create, .exclusive],
-                permissions: 0o666
+                permissions: UInt32(permissions & 0o777)
             )
         } catch { throw Self.failure(error) }
     }
@@ -420,7 +434,7 @@ private struct PartialFile: Sendable {
 
     private static func failure(_ error: SystemError) -> OSSError {
         OSSError(
-            .invalidArgument, "the file cannot be written: \(error); check its folder and the disk",
+            .fileUnwritable, "the file cannot be written: \(error); check its folder and the disk",
             operation: .getObject,
             underlying: error
         )

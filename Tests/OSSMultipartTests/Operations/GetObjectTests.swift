@@ -5,6 +5,7 @@ import CurlTransport
 import FoundationEssentials
 import OSSLocalServer
 import OSSWire
+import Synchronization
 import Testing
 
 @testable import OSSMultipart
@@ -264,7 +265,31 @@ import Testing
             let nowhere = URL(filePath: fixture.folder + "/no/such/folder")
             #expect(
                 try await failure { _ = try await fixture.client.getObject(self.request(), toFile: nowhere) }.code
-                    == .invalidArgument)
+                    == .fileUnwritable)
+        }
+    }
+
+    @Test func `A download tells how far it is, and keeps the permissions of the file whose place it takes`()
+        async throws
+    {
+        try await withLocalServer { fixture in
+            let bytes = [UInt8](repeating: 5, count: 1_000_000)
+            try await fixture.server.putObject(bucket: LocalFixture.bucket, key: "k", data: bytes)
+            let file = try TestFile(fixture.folder + "/got", [9])
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
+            let told = Mutex<[Int64]>([])
+            _ = try await fixture.client.getObject(.init(bucket: LocalFixture.bucket, key: "k"), toFile: file.url) {
+                done, total in
+                #expect(total == 1_000_000)
+                told.withLock { $0.append(done) }
+            }
+            let steps = told.withLock { $0 }
+            #expect(steps.count > 1)
+            #expect(steps == steps.sorted())
+            #expect(steps.last == 1_000_000)
+            let permissions = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions]
+            #expect(permissions as? Int == 0o600 || permissions as? UInt16 == 0o600)
+            #expect(try Array(Data(contentsOf: file.url)) == bytes)
         }
     }
 }
