@@ -11,7 +11,7 @@ RELEASE := -c release --static-swift-stdlib
 PACKAGES := libssl-dev libcurl4-openssl-dev libisal-dev libmicrohttpd-dev libxml2-dev pkg-config curl python3-venv
 LIBRARIES := libcrypto libcurl libisal libmicrohttpd libxml-2.0
 
-.PHONY: all deps build release test demo examples docs lint format interop fuzz soak bench clean
+.PHONY: all deps build release test demo examples docs lint format man interop fuzz soak bench clean
 
 all: build
 
@@ -59,6 +59,10 @@ lint:
 
 format:
 	$(SWIFT) format --in-place --recursive Sources Tests Benchmarks Examples Package.swift
+
+# The tool's manual page, made of the tables that its parser and its help texts read.
+man: build
+	"$$($(SWIFT) build --show-bin-path)/ossmp" help --man > .build/ossmp.1
 
 # The official Python SDKs as clients of the local server.
 interop: build

@@ -22,15 +22,10 @@ struct CopyCommand {
         self.options = options
         let path = options.operands[0]
         guard !path.isEmpty else { throw UsageError("the file's name is empty") }
-        let address = try ObjectAddress(options.operands[1])
-        var key = address.key
-        if key.isEmpty || key.hasSuffix("/") {
-            guard path != "-" else { throw UsageError("standard input has no name; write the whole key") }
-            key += path.split(separator: "/").last.map { String($0) } ?? ""
-        }
+        let address = try ObjectAddress(options.operands[1]).completed(for: path)
         let settings = try CopySettings(options)
         self.source = path == "-" ? .standardInput : .file(URL(filePath: path))
-        var destination = OSSUploader.Destination(bucket: address.bucket, key: key)
+        var destination = OSSUploader.Destination(bucket: address.bucket, key: address.key)
         destination.headers = settings.headers
         destination.callback = settings.callback
         self.destination = destination
@@ -51,23 +46,17 @@ struct CopyCommand {
             let stored = try result.get()
             self.report(stored)
             if let failure = stored.callback?.failure {
-                Console.error(
+                Console.note(
                     "the object is stored, but the callback to the application's server failed (\(failure)); tell that server by "
                         + "another way, the upload need not be repeated"
                 )
                 throw ToolExit(code: .callbackFailed)
             }
-        } catch let exit as ToolExit {
-            throw exit
         } catch is CancellationError {
             let message = self.stopMessage(task.snapshot, isCompleting: isCompleting.withLock { $0 })
             Console.note(message)
             if self.options.has("json") { Console.output(CopyReport.errorDocument("cancelled", message).text) }
             throw CancellationError()
-        } catch {
-            Console.report(error)
-            if self.options.has("json") { Console.output(CopyReport.errorDocument(error).text) }
-            throw ToolExit(code: ExitCode(error))
         }
     }
 
@@ -87,7 +76,7 @@ struct CopyCommand {
     // MARK: While it runs
 
     private func watch(_ task: OSSUploadTask, isCompleting: borrowing Mutex<Bool>) async {
-        var bar = ProgressBar(name: self.source.description)
+        var bar = ProgressBar(path: self.source.description)
         let showsBar = !self.options.has("quiet") && !self.options.has("json")
         // Events and drawing share the bar: one task takes both from one stream.
         for await moment in ProgressBar.moments(of: task.events(of: self.kinds)) {
@@ -96,14 +85,12 @@ struct CopyCommand {
                 if showsBar { bar.show(ProgressBar.State(task.snapshot)) }
             case .event(let event):
                 if event.kind == .completing { isCompleting.withLock { $0 = true } }
-                guard let line = self.line(for: event) else { continue }
-                bar.clear()
-                Console.note(line)
+                if let line = self.line(for: event) { Console.note(line) }
             }
         }
         if showsBar {
             bar.show(ProgressBar.State(task.snapshot))
-            bar.clear()
+            Console.clearBar()
         }
     }
 

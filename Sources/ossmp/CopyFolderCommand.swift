@@ -41,33 +41,27 @@ struct CopyFolderCommand {
     }
 
     func run(_ signals: Signals) async throws {
-        let result: OSSQueueResult
-        do {
-            let listing = try await self.folder.listing()
-            for passedOver in listing.passedOver { Console.note("passed over: \(passedOver)") }
-            var items = self.folder.items(
-                of: listing, bucket: self.address.bucket, prefix: self.prefix, headers: self.settings.headers
-            )
-            for index in items.indices { items[index].destination.callback = self.settings.callback }
-            let task = self.queue.start(items, manifest: self.manifestName)
-            signals.onFirst { task.cancel() }
-            async let watching: Void = self.watch(task)
-            let outcome: Result<OSSQueueResult, any Error>
-            do { outcome = .success(try await task.value) } catch { outcome = .failure(error) }
-            await watching
-            await self.settings.uploader.client.shutDown()
-            if case .failure(let error) = outcome, error is CancellationError {
-                Console.note(
-                    "stopped; \(task.snapshot.filesStored) of \(task.snapshot.filesTotal) files are stored, run the same "
-                        + "command again to go on"
-                )
-            }
-            result = try outcome.get()
-        } catch let error as OSSError {
-            Console.report(error)
-            if self.options.has("json") { Console.output(CopyReport.errorDocument(error).text) }
-            throw ToolExit(code: ExitCode(error))
+        let listing = try await self.folder.listing()
+        for passedOver in listing.passedOver { Console.note("passed over: \(passedOver)") }
+        var items = self.folder.items(
+            of: listing, bucket: self.address.bucket, prefix: self.prefix, headers: self.settings.headers
+        )
+        for index in items.indices { items[index].destination.callback = self.settings.callback }
+        let task = self.queue.start(items, manifest: self.manifestName)
+        signals.onFirst { task.cancel() }
+        async let watching: Void = self.watch(task)
+        let outcome: Result<OSSQueueResult, any Error>
+        do { outcome = .success(try await task.value) } catch { outcome = .failure(error) }
+        await watching
+        await self.settings.uploader.client.shutDown()
+        if case .failure(let error) = outcome, error is CancellationError {
+            let message =
+                "stopped; \(task.snapshot.filesStored) of \(task.snapshot.filesTotal) files are stored, run the same "
+                + "command again to go on"
+            Console.note(message)
+            if self.options.has("json") { Console.output(CopyReport.errorDocument("cancelled", message).text) }
         }
+        let result = try outcome.get()
         self.report(result)
         let code = Self.exitCode(result)
         if code != .stored { throw ToolExit(code: code) }
@@ -84,21 +78,19 @@ struct CopyFolderCommand {
     // MARK: While it runs
 
     private func watch(_ task: OSSQueueTask) async {
-        var bar = ProgressBar(name: self.folder.path)
+        var bar = ProgressBar(path: self.folder.path)
         let showsBar = !self.options.has("quiet") && !self.options.has("json")
         for await moment in ProgressBar.moments(of: task.events) {
             switch moment {
             case .tick:
                 if showsBar { bar.show(ProgressBar.State(task.snapshot)) }
             case .event(let event):
-                guard let line = self.line(for: event) else { continue }
-                bar.clear()
-                Console.note(line)
+                if let line = self.line(for: event) { Console.note(line) }
             }
         }
         if showsBar {
             bar.show(ProgressBar.State(task.snapshot))
-            bar.clear()
+            Console.clearBar()
         }
     }
 
@@ -118,20 +110,26 @@ struct CopyFolderCommand {
 
     private static func exitCode(_ result: OSSQueueResult) -> ExitCode {
         let codes = result.failed.compactMap(\.error).map { ExitCode($0) }
-        if codes.contains(.integrity) { return .integrity }
+        // The gravest one first.
+        for code in [.integrity, .failed, .sourceChanged, .checkpointInUse] as [ExitCode] where codes.contains(code) {
+            return code
+        }
         if !codes.isEmpty { return .failed }
         return result.withFailedCallback.isEmpty ? .stored : .callbackFailed
     }
 
     private func report(_ result: OSSQueueResult) {
-        if self.options.has("json") { return Console.output(CopyReport.document(result).text) }
+        guard !self.options.has("json") else {
+            Console.output(CopyReport.document(result).text)
+            return
+        }
         for file in result.files {
             for warning in file.warnings + (file.result?.warnings ?? []) {
                 Console.note("warning: \(file.source): \(warning)")
             }
         }
         for file in result.withFailedCallback {
-            Console.error("\(file.source) is stored, but its callback failed: \(file.result?.callback?.failure ?? "")")
+            Console.note("\(file.source) is stored, but its callback failed: \(file.result?.callback?.failure ?? "")")
         }
         guard !self.options.has("quiet") else { return }
         for row in CopyReport.table(result) { Console.note(row) }

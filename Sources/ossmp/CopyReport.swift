@@ -37,6 +37,7 @@ enum CopyReport {
 
     /// The object of an error.
     static func errorDocument(_ error: any Error) -> JSONObject {
+        if let error = error as? UsageError { return self.errorDocument("usage", error.message) }
         guard let error = error as? OSSError else { return self.errorDocument("failed", "\(error)") }
         var object = self.members(error.service?.code.name ?? error.code.description, error.message)
         object.add("operation", error.operation?.name)

@@ -14,12 +14,13 @@ struct CopySettings {
         self.headers = try Self.headers(options)
         self.callback = try Self.callback(options)
         self.uploader = OSSUploader(
-            client: try options.client(), checkpoints: try Self.checkpoints(options),
+            client: try ClientOptions.client(options), checkpoints: try Self.checkpoints(options),
             configuration: try Self.configuration(options)
         )
     }
 
-    private static func configuration(_ options: Options) throws -> OSSUploader.Configuration {
+    /// How sources are cut and sent.
+    static func configuration(_ options: Options) throws -> OSSUploader.Configuration {
         var configuration = OSSUploader.Configuration()
         if let size = options.value("part-size") {
             configuration.partSize = try ByteSize.parse(size, option: "--part-size")
@@ -34,23 +35,37 @@ struct CopySettings {
             configuration.adoption = adopted == "latest" ? .latest : .upload(adopted)
         }
         configuration.startsAnew = options.has("restart")
+        if options.has("sequential") {
+            try options.exclude("sequential", "adopt")
+            guard configuration.partsInFlight.maximum == 1 || !options.has("parallel") else {
+                throw UsageError("--sequential sends one part at a time; leave --parallel out")
+            }
+        }
+        configuration.isSequential = options.has("sequential")
         return configuration
     }
 
-    private static func checkpoints(_ options: Options) throws -> OSSCheckpoints {
-        guard !(options.has("no-checkpoint") && options.has("checkpoint-dir")) else {
-            throw UsageError("--no-checkpoint and --checkpoint-dir exclude each other")
-        }
+    /// Where records are.
+    static func checkpoints(_ options: Options) throws -> OSSCheckpoints {
+        try options.exclude("no-checkpoint", "checkpoint-dir")
         if options.has("no-checkpoint") { return .none }
         guard let directory = options.value("checkpoint-dir") else { return .userDefault }
         guard !directory.isEmpty else { throw UsageError("--checkpoint-dir is empty; name a folder") }
         return .directory(URL(filePath: directory))
     }
 
+    /// Refuses what is no folder.
+    static func requireFolder(_ path: String) throws {
+        var isFolder = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder else {
+            throw UsageError("--checkpoint-dir \(path): there is no such folder; name the one that your uploads use")
+        }
+    }
+
     private static func headers(_ options: Options) throws -> OSSObjectHeaders {
         var headers = OSSObjectHeaders()
         headers.contentType = options.value("content-type")
-        headers.acl = options.value("acl")
+        headers.acl = try options.choice("acl", ["private", "public-read", "public-read-write", "default"])
         headers.storageClass = options.value("storage-class")
         headers.tagging = options.value("tagging")
         headers.forbidsOverwrite = options.has("forbid-overwrite")

@@ -4,9 +4,9 @@
 import Glibc
 import OSSMultipart
 
-/// Shows how far an upload is: a bar on a terminal, a line for each tenth elsewhere.
+/// Shows how far a transfer is: a bar on a terminal, a line for each tenth elsewhere.
 struct ProgressBar {
-    /// What the bar shows, of one upload or of many.
+    /// What the bar shows, of one transfer or of many.
     struct State {
         var bytesDone: Int64
         var bytesTotal: Int64
@@ -33,29 +33,39 @@ struct ProgressBar {
             self.bytesPerSecond = snapshot.bytesPerSecond
             self.label = "\(ended) of \(snapshot.filesTotal) files"
         }
+
+        /// A download that has taken so long.
+        init(bytesDone: Int64, bytesTotal: Int64, after elapsed: Duration) {
+            self.bytesDone = bytesDone
+            self.bytesTotal = bytesTotal
+            self.fraction = bytesTotal > 0 ? Double(bytesDone) / Double(bytesTotal) : nil
+            let seconds = elapsed / .seconds(1)
+            guard seconds > 0, bytesDone > 0 else { return }
+            let rate = Double(bytesDone) / seconds
+            self.bytesPerSecond = rate
+            self.timeRemaining = .seconds(Double(bytesTotal - bytesDone) / rate)
+        }
     }
 
     private let name: String
     private let isTerminal: Bool
     private var lastTenth = 0
-    private var hasDrawn = false
 
     /// How often the bar is drawn.
     static let interval: Duration = .milliseconds(100)
 
-    init(name: String) {
-        self.name = name
-        self.isTerminal = isatty(STDERR_FILENO) == 1
+    /// - Parameter path: what is on its way; its last component is shown.
+    init(path: String) {
+        self.name = DisplayText.escaped(path.split(separator: "/").last.map { String($0) } ?? path)
+        // A terminal that cannot go back to a line's beginning is written to like a file.
+        let kind = ClientOptions.environment("TERM") ?? "dumb"
+        self.isTerminal = isatty(STDERR_FILENO) == 1 && kind != "dumb"
     }
 
     /// Shows the present state.
     mutating func show(_ state: State) {
         guard state.bytesTotal > 0 else { return }
-        if self.isTerminal {
-            Console.draw("\r" + Self.line(state, name: self.name, columns: Self.columns) + "\u{1B}[K")
-            self.hasDrawn = true
-            return
-        }
+        if self.isTerminal { return Console.drawBar(Self.line(state, name: self.name, columns: Self.columns)) }
         guard let fraction = state.fraction else { return }
         let tenth = Int(fraction * 10)
         guard tenth > self.lastTenth else { return }
@@ -65,12 +75,6 @@ struct ProgressBar {
         Console.note(
             "\(tenth * 10) % (\(what))" + (state.bytesPerSecond.map { ", \(ByteSize.rate($0))" } ?? "")
         )
-    }
-
-    /// Takes the bar away, so that a line can be written.
-    mutating func clear() {
-        if self.hasDrawn { Console.draw("\r\u{1B}[K") }
-        self.hasDrawn = false
     }
 
     /// What makes the bar change.
@@ -97,25 +101,44 @@ struct ProgressBar {
         }
     }
 
-    /// One line of at most `columns` characters, what matters most first.
+    // MARK: The line
+
+    /// The narrowest bar that tells something, and the widest that is needed, in columns between its brackets.
+    private static let barWidths = 8...20
+
+    /// One line that fits into so many columns, what matters most first: how much is done, then bytes, rate and time left as
+    /// far as there is room, then the bar, then the name.
     static func line(_ state: State, name: String, columns: Int) -> String {
+        // The last column stays free, or the line would wrap on some terminals.
+        let width = max(0, columns - 1)
         let percent = state.fraction.map { "\(Int($0 * 100))%" } ?? "?%"
-        var tail = state.label.isEmpty ? "" : " \(state.label),"
-        tail += " \(ByteSize.text(state.bytesDone))"
-        if state.fraction != nil, state.label.isEmpty { tail += " of \(ByteSize.text(state.bytesTotal))" }
-        if let rate = state.bytesPerSecond { tail += " \(ByteSize.rate(rate))" }
-        if let left = state.timeRemaining { tail += " \(self.clock(left)) left" }
-        // A terminal of unknown width is taken for a narrow one; the last column stays free, or the line would wrap.
-        let width = max(4, columns - 1)
         let head = String(repeating: " ", count: max(0, 4 - percent.count)) + percent
-        let barWidth = width - head.count - tail.count - 3
-        guard barWidth >= 8 else { return String((head + tail).prefix(width)) }
-        let inner = min(barWidth, 30)
-        let filled = Int(Double(inner) * (state.fraction ?? 0))
+        guard head.count <= width else { return String(percent.prefix(width)) }
+        var tail = ""
+        for forms in self.pieces(state) {
+            let piece = forms.first { head.count + tail.count + $0.count + 1 <= width }
+            if let piece { tail += " " + piece }
+        }
+        // Two brackets and a blank.
+        let room = width - head.count - tail.count - 3
+        guard room >= self.barWidths.lowerBound else { return head + tail }
+        let inner = min(room, self.barWidths.upperBound)
+        let filled = Int(Double(inner) * min(1, max(0, state.fraction ?? 0)))
         let bar = String(repeating: "=", count: filled) + String(repeating: " ", count: inner - filled)
-        let room = width - head.count - tail.count - 3 - inner - 1
-        let shown = room >= 4 ? String(name.prefix(room)) + " " : ""
+        // Of a name that is cut to a letter or two nobody knows what it was.
+        let shown = room - inner - 1 >= 4 ? DisplayText.cut(name, columns: room - inner - 1) + " " : ""
         return "\(shown)\(head) [\(bar)]\(tail)"
+    }
+
+    /// What stands behind the bar, what matters most first; of each the form that is wanted, then shorter ones.
+    private static func pieces(_ state: State) -> [[String]] {
+        var pieces = state.label.isEmpty ? [] : [[state.label + ","]]
+        let size = ByteSize.text(state.bytesDone)
+        let hasTotal = state.fraction != nil && state.label.isEmpty
+        pieces.append((hasTotal ? ["\(size) of \(ByteSize.text(state.bytesTotal))"] : []) + [size])
+        if let rate = state.bytesPerSecond { pieces.append([ByteSize.rate(rate)]) }
+        if let left = state.timeRemaining { pieces.append(["\(self.clock(left)) left"]) }
+        return pieces
     }
 
     private static func clock(_ duration: Duration) -> String {
@@ -126,6 +149,7 @@ struct ProgressBar {
             : "\(seconds / 60):\(pad(seconds % 60))"
     }
 
+    /// The terminal's width; 80 where it does not say.
     private static var columns: Int {
         var size = winsize()
         // SAFETY: the pointer is to this frame's value.

@@ -63,7 +63,10 @@ final class Signals: Sendable {
             return (isFirst, state.stop)
         }
         // Before there is an upload there is nothing to keep.
-        guard isFirst, let stop else { _exit(128 + number) }
+        guard isFirst, let stop else {
+            Console.clearBar()
+            _exit(128 + number)
+        }
         stop()
     }
 }

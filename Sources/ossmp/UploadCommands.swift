@@ -11,13 +11,12 @@ struct ListPartsCommand {
     private let asJSON: Bool
 
     init(_ options: Options) throws {
-        guard options.operands.count == 1 else { throw UsageError("ls-parts takes one object, oss://BUCKET/KEY") }
         guard let uploadID = options.value("upload-id") else {
             throw UsageError("ls-parts needs --upload-id; ossmp ls-uploads lists the open uploads")
         }
-        let address = try ObjectAddress(options.operands[0])
+        let address = try options.object(of: .listParts)
         self.upload = OSSMultipartUpload(bucket: address.bucket, key: address.key, uploadID: uploadID)
-        self.client = try options.client()
+        self.client = try ClientOptions.client(options)
         self.asJSON = options.has("json")
     }
 
@@ -30,10 +29,11 @@ struct ListPartsCommand {
                 object.add("etag", part.info.eTag)
                 object.add("crc64", part.info.crc64.map { String($0) })
                 object.add("lastModified", part.lastModified?.formatted(.iso8601))
-                Console.output(object.text)
+                guard Console.output(object.text) else { break }
             } else {
                 let crc64 = part.info.crc64.map { String($0) } ?? "-"
-                Console.output("\(part.info.partNumber)\t\(part.size)\t\(part.info.eTag)\t\(crc64)")
+                let line = "\(part.info.partNumber)\t\(part.size)\t\(part.info.eTag)\t\(crc64)"
+                guard Console.output(line) else { break }
             }
         }
         await self.client.shutDown()
@@ -47,14 +47,12 @@ struct ListUploadsCommand {
     private let asJSON: Bool
 
     init(_ options: Options) throws {
-        guard options.operands.count == 1 else {
-            throw UsageError("ls-uploads takes one bucket, oss://BUCKET[/PREFIX]")
-        }
-        let address = try ObjectAddress(options.operands[0])
+        let address = try options.prefix(of: .listUploads)
         var request = ListMultipartUploadsRequest(bucket: address.bucket)
         request.prefix = address.key
+        request.minimumAge = try options.time("older-than")
         self.request = request
-        self.client = try options.client()
+        self.client = try ClientOptions.client(options)
         self.asJSON = options.has("json")
     }
 
@@ -67,10 +65,10 @@ struct ListUploadsCommand {
                 object.add("key", open.upload.key)
                 object.add("uploadId", open.upload.uploadID)
                 object.add("initiated", initiated)
-                Console.output(object.text)
+                guard Console.output(object.text) else { break }
             } else {
-                Console.output(
-                    "\(open.upload.uploadID)\t\(initiated ?? "-")\toss://\(open.upload.bucket)/\(open.upload.key)")
+                let address = DisplayText.escaped("oss://\(open.upload.bucket)/\(open.upload.key)")
+                guard Console.output("\(open.upload.uploadID)\t\(initiated ?? "-")\t\(address)") else { break }
             }
         }
         await self.client.shutDown()
@@ -85,14 +83,17 @@ struct AbortCommand {
     private let options: Options
 
     init(_ options: Options) throws {
-        guard options.operands.count == 1 else { throw UsageError("abort takes one object, oss://BUCKET/KEY") }
-        self.address = try ObjectAddress(options.operands[0])
+        self.address = try options.object(of: .abort)
         self.uploadID = options.value("upload-id")
-        guard (self.uploadID != nil) != options.has("all") else {
-            throw UsageError("abort needs either --upload-id ID or --all; ossmp ls-uploads lists the open uploads")
+        guard !options.has("checkpoint-dir") else {
+            throw UsageError("--checkpoint-dir is for abort --older-than; a named upload is given up whoever names it")
         }
-        guard !self.address.key.isEmpty else { throw UsageError("the key is missing: oss://BUCKET/KEY") }
-        self.client = try options.client()
+        guard (self.uploadID != nil) != options.has("all") else {
+            throw UsageError(
+                "abort needs one of --upload-id ID, --all and --older-than AGE; ossmp ls-uploads lists the open uploads"
+            )
+        }
+        self.client = try ClientOptions.client(options)
         self.options = options
     }
 
@@ -111,15 +112,25 @@ struct AbortCommand {
                 try await self.abort(open.upload)
                 count += 1
             }
-            if count == 0, !self.options.has("quiet") {
-                Console.note("oss://\(self.address.bucket)/\(self.address.key) has no open upload")
+            if count == 0, !self.options.has("quiet"), !self.options.has("json") {
+                Console.note("\(self.address) has no open upload")
             }
         }
         await self.client.shutDown()
     }
 
     private func abort(_ upload: OSSMultipartUpload) async throws {
-        try await self.client.abortMultipartUpload(.init(upload: upload))
-        if !self.options.has("quiet") { Console.note("upload \(upload.uploadID) of \(upload.key) is given up") }
+        let isDryRun = self.options.has("dry-run")
+        if !isDryRun { try await self.client.abortMultipartUpload(.init(upload: upload)) }
+        if self.options.has("json") {
+            var document = JSONObject()
+            document.add("bucket", upload.bucket)
+            document.add("key", upload.key)
+            document.add("uploadId", upload.uploadID)
+            document.add("aborted", literal: isDryRun ? "false" : "true")
+            Console.output(document.text)
+        } else if !self.options.has("quiet") {
+            Console.note("upload \(upload.uploadID) of \(upload.key) \(isDryRun ? "would be" : "is") given up")
+        }
     }
 }

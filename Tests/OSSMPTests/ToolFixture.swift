@@ -15,6 +15,11 @@ struct ToolFixture: Sendable {
     static let partSize = 102_400
     static let secret = OSSServer.Account.test.accessKeySecret
 
+    /// The requests of an operation.
+    func requests(_ operation: String) -> [OSSServer.RequestRecord] {
+        self.server.requests.filter { $0.operation == operation }
+    }
+
     /// The environment that the tool gets; nothing of the test's own.
     var environment: [String: String] {
         [
@@ -37,6 +42,15 @@ struct ToolFixture: Sendable {
         try await ToolProcess(
             arguments, environment: environment ?? self.environment, in: self.folder, input: input,
             launcher: launcher
+        ).outcome()
+    }
+
+    /// Runs another program by its path, with the folder as its working folder.
+    func run(program command: [String], environment: [String: String] = [:]) async throws -> ToolProcess.Outcome {
+        let home = ["HOME": self.folder + "/home", "PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8"]
+        return try await ToolProcess(
+            command: ["/usr/bin/env", "-C", self.folder] + command, environment: home.merging(environment) { $1 },
+            in: self.folder
         ).outcome()
     }
 

@@ -5,7 +5,7 @@ import FoundationEssentials
 import Glibc
 import SystemIO
 
-/// A run of the built `ossmp`, its output in files.
+/// A run of the built `ossmp`, or of another program, its output in files.
 struct ToolProcess: Sendable {
     /// What came of a run.
     struct Outcome: Sendable {
@@ -44,13 +44,23 @@ struct ToolProcess: Sendable {
     /// - Parameters:
     ///   - input: the file that it reads as its standard input.
     ///   - launcher: a program that starts it, with its arguments.
+    ///   - terminal: what its standard error is in the place of a file.
     init(
         _ arguments: [String], environment: [String: String], in folder: String, input: String = "/dev/null",
-        launcher: [String] = []
+        launcher: [String] = [], terminal: PseudoTerminal? = nil
+    ) throws {
+        try self.init(
+            command: launcher + [Self.programs + "/ossmp"] + arguments, environment: environment, in: folder,
+            input: input, terminal: terminal)
+    }
+
+    /// Starts any program, by its path, with exactly this environment.
+    init(
+        command: [String], environment: [String: String], in folder: String, input: String = "/dev/null",
+        terminal: PseudoTerminal? = nil
     ) throws {
         self.folder = folder + "/run-\(UUID().uuidString)"
         try Directory.create(self.folder)
-        let command = launcher + [Self.programs + "/ossmp"] + arguments
         let program = command[0]
         // SAFETY: the C texts live until the process has been started; then they are freed.
         let texts = unsafe command.map { unsafe strdup($0) }
@@ -64,6 +74,9 @@ struct ToolProcess: Sendable {
             unsafe posix_spawn_file_actions_addopen(
                 &actions, descriptor, self.folder + "/" + name, O_WRONLY | O_CREAT | O_TRUNC, 0o600
             )
+        }
+        if let terminal {
+            unsafe posix_spawn_file_actions_addopen(&actions, 2, terminal.path, O_RDWR | O_NOCTTY, 0)
         }
         var attributes = posix_spawnattr_t()
         unsafe posix_spawnattr_init(&attributes)
@@ -96,6 +109,11 @@ struct ToolProcess: Sendable {
             let number = line.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first.flatMap({ Int($0) })
         else { throw CannotRun(reason: "no VmHWM of process \(self.identifier)") }
         return number
+    }
+
+    /// What it has printed on standard output so far.
+    func outputSoFar() throws -> String {
+        String(decoding: try Data(contentsOf: URL(filePath: self.folder + "/out")), as: UTF8.self)
     }
 
     /// Waits for its end.
