@@ -220,6 +220,26 @@ import Testing
         }
     }
 
+    @Test func `The code of a folder's run is the gravest of its files`() async throws {
+        try await withToolFixture { fixture in
+            _ = try self.makeTree(fixture)
+            for part in 2...5 {
+                fixture.server.faults.add(
+                    .init(.delay(.seconds(3600)), operation: "UploadPart", key: "p/big.bin", partNumber: part))
+            }
+            let process = try fixture.start(fixture.copy(fixture.folder + "/tree/big.bin", "p/big.bin"))
+            try await fixture.wait { fixture.storedParts("p/big.bin") >= 1 }
+            #expect(try await fixture.run(self.command(fixture)).code == 5)
+            fixture.server.faults.add(
+                .init(.respond(status: 403, code: "AccessDenied"), operation: "PutObject", key: "p/a.txt"))
+            fixture.server.removeAllRequests()
+            try Data([1]).write(to: URL(filePath: fixture.folder + "/tree/a.txt"))
+            #expect(try await fixture.run(self.command(fixture)).code == 1)
+            process.send(SIGKILL)
+            _ = try await process.outcome()
+        }
+    }
+
     @Test func `A folder that is not there is told`() async throws {
         try await withToolFixture { fixture in
             let outcome = try await fixture.run(self.command(fixture))
