@@ -111,6 +111,22 @@ import Testing
         }
     }
 
+    @Test(arguments: ["<html>Welcome</html>", "", "{", "{} {}"])
+    func `A reply that is no JSON is none of the application's, whatever its status says`(body: String) async throws {
+        let eTag: HTTPFields = ["ETag": "\"E\""]
+        let client = try scriptedClient(ScriptedTransport(Array(repeating: .reply(body, headers: eTag), count: 20)))
+        let callback = OSSCallback(url: "http://a.example", body: "b")
+        var put = PutObjectRequest(bucket: "media", key: "k", body: .bytes([1]))
+        put.callback = callback
+        let whole = try await failure { [put] in _ = try await client.putObject(put) }
+        #expect(whole.code == .malformedReply)
+        let upload = OSSMultipartUpload(bucket: "media", key: "k", uploadID: "U")
+        var complete = CompleteMultipartUploadRequest(upload: upload, parts: [.init(partNumber: 1, eTag: "E")])
+        complete.callback = callback
+        let joined = try await failure { [complete] in _ = try await client.completeMultipartUpload(complete) }
+        #expect(joined.code == .outcomeUnknown)
+    }
+
     @Test func `Without a callback there is no outcome`() async throws {
         try await withLocalServer { fixture in
             let result = try await fixture.uploader().upload(.bytes(randomBytes(10)), to: fixture.destination)

@@ -34,9 +34,9 @@ import Testing
     @Test(
         arguments: [
             (limit, half, 8), (limit + 1, half, 9), (limit - 1, half, 8), (limit + 1, Limits.maximumPartSize, 1),
-            (limit + 1, nil, 513),
+            (limit + 1, nil, 513), (2 * Limits.maximumPartSize + 1, Limits.maximumPartSize, 3),
         ] as [(Int64, Int64?, Int)])
-    func `Every part of a source of about 4 GiB is cut at its own place, and the checksum of the whole is right`(
+    func `Every part of a source of 4 GiB and more is cut at its own place, and the checksum of the whole is right`(
         size: Int64, partSize: Int64?, count: Int
     ) async throws {
         try await withTemporaryFolder { folder in
@@ -87,7 +87,11 @@ import Testing
             try file.truncate(to: Self.limit + 10)
             try file.write([7, 8, 9].span, at: Self.limit + 2)
             let custom = OSSUploadSource.reading(named: "asset", size: { Self.limit + 10 }) { offset, buffer in
-                for index in buffer.indices { buffer[index] = UInt8(truncatingIfNeeded: offset + Int64(index) + 5) }
+                // Other bytes than at the same place of the first 4 GiB.
+                for index in buffer.indices {
+                    let place = offset + Int64(index)
+                    buffer[index] = UInt8(truncatingIfNeeded: place + place >> 32 + 4)
+                }
                 return buffer.count
             }
             for source in [OSSUploadSource.file(URL(filePath: path)), custom] {

@@ -155,7 +155,7 @@ import Testing
     }
 
     @Test func `Of several errors the first in the list is thrown, when all have ended`() async throws {
-        let gate = Gate()
+        let gate = Gate(), lastGate = Gate()
         let late = Lock(false)
         let futures: [OSSTask<Int>] = [
             OSSTask { 0 },
@@ -165,16 +165,21 @@ import Testing
             },
             OSSTask { throw Failed(number: 2) },
             OSSTask {
-                await gate.wait()
+                await lastGate.wait()
                 late.withLock { $0 = true }
                 return 3
             },
         ]
         let all = OSSTask.whenAll(futures)
+        let wasLast = all.continueWith { _ in late.withLock { $0 } }
         _ = await futures[2].result
         gate.open()
+        _ = await futures[1].result
+        // Time to end too early.
+        try await Task.sleep(for: .milliseconds(50))
+        lastGate.open()
         await #expect(throws: Failed(number: 1)) { try await all.value }
-        #expect(late.withLock { $0 })
+        #expect(try await wasLast.value)
     }
 
     @Test func `Cancelling the future of many cancels none of them`() async throws {
