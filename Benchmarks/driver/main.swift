@@ -38,6 +38,7 @@ func makeUploader(_ arguments: Arguments) throws -> OSSUploader {
     var options = OSSClient.Configuration()
     options.caFile = arguments["ca-file"]
     options.proxy = ""
+    if let threads = arguments["threads"].flatMap({ Int($0) }) { options.networkThreads = threads }
     let client = try OSSClient(
         endpoint: arguments.endpoint, region: "cn-hangzhou",
         credentials: .fixed(OSSCredentials(accessKeyID: "bench-id", accessKeySecret: "bench-secret")),

@@ -26,19 +26,18 @@ extension UploadRun {
         var sent: (parts: Int, bytes: Int64) = (0, 0)
         var failure: (any Error)?
         let upload = session.upload
-        var machine = session.machine
-        defer { session.machine = machine }
+        // The machine stays where it is: a copy of ten thousand receipts is a copy for each run.
         let signs = OverloadSigns()
         var window: AdaptiveWindow?
         if self.options.partsInFlight.isAdaptive {
             let adaptive = AdaptiveWindow(
                 maximum: self.options.partsInFlight.maximum, at: self.start.duration(to: .now))
-            machine.window = adaptive.size
+            session.machine.window = adaptive.size
             window = adaptive
         }
         await withTaskGroup(of: Outcome.self) { group in
             loop: while true {
-                switch machine.next() {
+                switch session.machine.next() {
                 case .send(let part):
                     let (client, source, integrity) = (self.client, self.source, self.options.integrity)
                     let (progress, share, isSequential) = (self.progress, self.share, self.options.isSequential)
@@ -65,10 +64,10 @@ extension UploadRun {
                     case .graceIsOver: group.cancelAll()
                     case .recordIsDurable(let failure): self.ended(failure)
                     case .part(_, .success(let receipt)):
-                        machine.stored(receipt)
+                        session.machine.stored(receipt)
                         window?.stored(
                             bytes: receipt.size, at: self.start.duration(to: .now), isOverloaded: signs.take())
-                        if let window { machine.window = window.size }
+                        if let window { session.machine.window = window.size }
                         sent = (sent.parts + 1, sent.bytes + receipt.size)
                         self.progress.partStored(receipt.number, bytes: receipt.size)
                         await self.appendLine(Journal.line(receipt))
@@ -77,7 +76,7 @@ extension UploadRun {
                             group.addTask { .recordIsDurable(await synchronization()) }
                         }
                     case .part(let number, .failure(let error)):
-                        machine.failed(number)
+                        session.machine.failed(number)
                         self.progress.partFailed(number, wasStopped: error is CancellationError)
                         guard failure == nil else { continue }
                         failure = error

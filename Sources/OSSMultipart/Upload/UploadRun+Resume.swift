@@ -259,17 +259,15 @@ extension UploadRun {
     func keep(
         _ recorded: [Int: PartReceipt], _ listing: Listing?, _ plan: PartPlan, readsAgain: Bool
     ) async throws -> [Int: PartReceipt] {
-        var kept: [Int: PartReceipt] = [:]
-        kept.reserveCapacity(recorded.count)
+        // What is recorded is kept unless something speaks against it: as a rule that is all of it, and no copy is made.
+        var kept = recorded
         var doubtful: [PartPlan.Part] = []
         for number in 1...plan.count {
-            let receipt = recorded[number]
+            let isConfirmed = recorded[number] != nil && (listing?.confirmed.contains(number) ?? true)
+            if isConfirmed, !readsAgain { continue }
+            kept.removeValue(forKey: number)
             let part = plan[number]
-            if let receipt, listing?.confirmed.contains(number) ?? true {
-                if readsAgain { doubtful.append(part) } else { kept[number] = receipt }
-            } else if let stored = listing?.others[number], stored.size == part.size {
-                doubtful.append(part)
-            }
+            if isConfirmed || listing?.others[number]?.size == part.size { doubtful.append(part) }
         }
         for (part, digests) in try await self.digests(of: doubtful) {
             let candidate = StoredCandidate(recorded: recorded[part.number], listed: listing?.others[part.number])

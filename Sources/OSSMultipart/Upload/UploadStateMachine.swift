@@ -73,7 +73,7 @@ struct UploadStateMachine: Sendable {
     }
 
     /// The receipts in the order of the plan; made one by one, for there may be ten thousand.
-    var orderedReceipts: some Sequence<PartReceipt> & Sendable {
+    var orderedReceipts: some Sequence<PartReceipt> {
         let receipts = self.receipts
         return (1...self.plan.count).lazy.compactMap { receipts[$0] }
     }

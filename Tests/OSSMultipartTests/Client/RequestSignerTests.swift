@@ -387,7 +387,7 @@ final class RecordingSigner: OSSRequestSigner {
         }
         try await self.withSigner(signer) { fixture in
             let file = try fixture.file(size: 5 * Self.part)
-            let uploader = fixture.uploader { $0.maximumPartsInFlight = 1 }
+            let uploader = fixture.uploader { $0.partsInFlight = .fixed(1) }
             let error = try await failure { try await fixture.upload(file, uploader) }
             #expect(error.code == .signerFailed)
             #expect(error.partNumber == 3)
@@ -442,7 +442,8 @@ final class RecordingSigner: OSSRequestSigner {
             }
         ) { fixture in
             let file = try fixture.file(size: 6 * Self.part)
-            async let result = fixture.upload(file)
+            let uploader = fixture.uploader { $0.partsInFlight = .fixed(4) }
+            async let result = fixture.upload(file, uploader)
             // As many are asked for as parts may be in flight, and no more.
             try await fixture.wait { signer.underWay == 4 }
             try await Task.sleep(for: .milliseconds(1500))
@@ -466,7 +467,8 @@ final class RecordingSigner: OSSRequestSigner {
         }
         try await self.withSigner(signer) { fixture in
             let file = try fixture.file(size: 3 * Self.part)
-            let task = Task { try await fixture.upload(file) }
+            let uploader = fixture.uploader { $0.partsInFlight = .fixed(3) }
+            let task = Task { try await fixture.upload(file, uploader) }
             try await fixture.wait { signer.underWay == 3 }
             task.cancel()
             await #expect(throws: CancellationError.self) { try await task.value }

@@ -3,6 +3,7 @@
 
 import FoundationEssentials
 import Glibc
+import LoopbackSockets
 import OSSLocalServer
 import SystemIO
 import Testing

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: swift-oss-multipart authors
 
-import Glibc
+import LoopbackSockets
 import SystemIO
 
 /// Bytes from one socket to another and back, until one of them ends.
