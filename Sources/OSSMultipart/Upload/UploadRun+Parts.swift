@@ -94,16 +94,17 @@ extension UploadRun {
                 }
             }
         }
-        if let failure { throw Self.gone(after: failure) ?? failure }
+        if let failure { throw self.gone(after: failure) ?? failure }
         try Task.checkCancellation()
         return sent
     }
 
     /// What a part's failure says of the upload; nil where it says nothing.
-    static func gone(after failure: any Error) -> UploadGone? {
+    func gone(after failure: any Error) -> UploadGone? {
         switch (failure as? OSSError)?.service?.code {
         case .noSuchUpload?: UploadGone()
-        case .partAlreadyExist?, .partNotSequential?: .sequenceIsBroken
+        case .partAlreadyExist? where self.options.isSequential, .partNotSequential? where self.options.isSequential:
+            .sequenceIsBroken
         default: nil
         }
     }

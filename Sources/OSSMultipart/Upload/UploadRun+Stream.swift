@@ -348,7 +348,7 @@ extension UploadRun {
             }
             group.cancelAll()
         }
-        if let failure { throw Self.gone(after: failure) ?? failure }
+        if let failure { throw self.gone(after: failure) ?? failure }
         try Task.checkCancellation()
         return size
     }
