@@ -51,7 +51,9 @@ struct Option: Sendable {
         Option(
             name: "part-size", argument: "SIZE", help: "bytes of a part, for example 8MiB (default: by size)",
             commands: [.cp, .plan]),
-        Option(name: "parallel", argument: "N", help: "parts in flight, 1 to 100 (default: 4 to 16, as the network gives)", commands: [.cp]),
+        Option(
+            name: "parallel", argument: "N", help: "parts in flight, 1 to 100 (default: 4 to 16, as the network gives)",
+            commands: [.cp]),
         Option(
             name: "sequential", help: "parts one after the other, so that the object gets a Content-MD5",
             commands: [.cp]),
