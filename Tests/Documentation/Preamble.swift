@@ -27,6 +27,12 @@ func fetchToken() async throws -> (id: String, secret: String, token: String, ex
     ("", "", "", Date())
 }
 
+/// A service of the user's own.
+struct Backend: Sendable {
+    /// Posts a body and returns the answer's.
+    func post(_ path: String, _ body: Data) async throws -> Data { body }
+}
+
 /// Opens a stream at its beginning.
 func openStream() async throws -> AsyncStream<[UInt8]> { AsyncStream { $0.finish() } }
 
@@ -36,6 +42,7 @@ var destination: OSSUploader.Destination { .init(bucket: "media", key: "v/film.m
 var upload: OSSMultipartUpload { .init(bucket: "media", key: "v/film.mp4", uploadID: "ID") }
 var task: OSSUploadTask { fatalError("not run") }
 var server: OSSServer { fatalError("not run") }
+var backend: Backend { Backend() }
 var file: URL { URL(filePath: "film.mp4") }
 var folder: OSSFolder { OSSFolder(URL(filePath: "films")) }
 var photo: Photo { Photo() }

@@ -69,8 +69,9 @@ def links():
 
 def commands():
     """Each command of the tool has a row in the README."""
-    text = re.search(r"enum Command: String.*?\{(.*?)\n    \}", read("Sources/ossmp/Options.swift"), re.DOTALL).group(1)
-    for name, raw in re.findall(r"case (\w+)(?: = \"([\w-]+)\")?", text):
+    text = re.search(r"enum Command: String.*?\{\n((?: +case .*\n)+)", read("Sources/ossmp/Command.swift")).group(1)
+    cases = [case for line in text.splitlines() for case in line.split("case ")[1].split(", ")]
+    for name, raw in (re.match(r"(\w+)(?: = \"([\w-]+)\")?", case).groups() for case in cases):
         if f"| `ossmp {raw or name} " not in read(README):
             fail(README, f"no row tells of ossmp {raw or name}")
 

@@ -14,7 +14,8 @@
 ///         let answer = try await backend.post("/sign", JSONEncoder().encode(request))
 ///         return try JSONDecoder().decode(OSSSignedRequest.self, from: answer)
 ///     })
-/// let result = try await OSSUploader(client: client, checkpointDirectory: folder).upload(.file(file), to: destination)
+/// let result = try await OSSUploader(client: client, checkpointDirectory: URL(filePath: "checkpoints"))
+///     .upload(.file(file), to: destination)
 /// ```
 ///
 /// On the other side stands ``OSSSigningService``, or a program in any language: ``OSSSigningRequest`` says what it gets and what

@@ -7,12 +7,15 @@ internal import OSSWire
 ///
 /// ```swift
 /// let signing = try OSSSigningService(region: "cn-hangzhou", credentials: .environment)
-/// // For each request that comes in from a client of yours:
-/// let request = try JSONDecoder().decode(OSSSigningRequest.self, from: body)
-/// guard request.bucket == "media", request.key == keyOfThisUser, uploads.contains(request.operation?.name ?? "") else {
-///     return .forbidden
+/// let allowed = ["InitiateMultipartUpload", "UploadPart", "ListParts", "CompleteMultipartUpload", "HeadObject"]
+/// // For each request that comes in from a client of yours; nil is for "forbidden".
+/// func answer(_ body: Data, of user: String) async throws -> Data? {
+///     let request = try JSONDecoder().decode(OSSSigningRequest.self, from: body)
+///     guard request.bucket == "media", request.key?.hasPrefix("users/\(user)/") == true,
+///         allowed.contains(request.operation?.name ?? "")
+///     else { return nil }
+///     return try JSONEncoder().encode(try await signing.sign(request))
 /// }
-/// return try JSONEncoder().encode(await signing.sign(request))
 /// ```
 ///
 /// It sends nothing itself. Whether the one who asks may have what it asks for is for you to say, see ``OSSSigningRequest``.
