@@ -154,6 +154,34 @@ final class TestAsset: OSSRandomAccessSource {
         }
     }
 
+    @Test func `With the mode content what is stored is read again, whatever the identity says`() async throws {
+        try await withLocalServer { fixture in
+            var bytes = randomBytes(5 * Self.part)
+            try await self.breakUpload(.randomAccess(TestAsset(bytes, identity: "1")), fixture)
+            bytes[Self.part] ^= 1
+            let uploader = fixture.uploader { $0.verification = .content }
+            let asset = TestAsset(bytes, identity: "1")
+            let result = try await uploader.upload(.randomAccess(asset), to: fixture.destination)
+            #expect(fixture.partsSent == [2, 4, 5])
+            #expect(result.partsResumed == 2)
+            #expect(try await fixture.object() == bytes)
+        }
+    }
+
+    @Test func `What was read again once is trusted by the run after it`() async throws {
+        try await withLocalServer { fixture in
+            let bytes = randomBytes(5 * Self.part)
+            for identity in ["1", "2"] {
+                try await self.breakUpload(.randomAccess(TestAsset(bytes, identity: identity)), fixture)
+            }
+            let asset = TestAsset(bytes, identity: "2")
+            _ = try await fixture.uploader().upload(.randomAccess(asset), to: fixture.destination)
+            #expect(fixture.partsSent == [4, 5])
+            #expect(asset.state.withLock(\.bytesRead) == Int64(4 * Self.part))
+            #expect(try await fixture.object() == bytes)
+        }
+    }
+
     @Test func `With the mode etag a source is read once, and the ETags prove it`() async throws {
         try await withLocalServer { fixture in
             let bytes = randomBytes(5 * Self.part + 17)

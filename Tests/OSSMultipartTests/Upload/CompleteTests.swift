@@ -251,6 +251,9 @@ import Testing
             let result = try await fixture.uploader().upload(.file(file.url), to: destination)
             #expect(result.proof == .crc64)
             #expect(try await fixture.object() == file.bytes)
+            let publishing = fixture.server.requests.filter { ["PutObject", Self.complete].contains($0.operation) }
+            #expect(!publishing.isEmpty)
+            #expect(publishing.allSatisfy { $0.headers["x-oss-forbid-overwrite"] == "true" })
         }
     }
 
