@@ -174,7 +174,7 @@ import Testing
         }
         try await withTransport { transport in
             var request = self.get(server)
-            request.timeouts.idle = .milliseconds(50)
+            request.timeouts.idle = .milliseconds(500)
             let response = try await transport.execute(request)
             var kind: TransportError.Kind?
             do { _ = try await self.collect(response) } catch let error as TransportError { kind = error.kind }

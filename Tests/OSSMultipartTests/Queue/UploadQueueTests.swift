@@ -9,6 +9,21 @@ import Testing
 
 @testable import OSSMultipart
 
+/// Does something when the parts have been joined and the client does not know it yet.
+private struct ChangeAtComplete: OSSMiddleware {
+    let change: @Sendable () -> Void
+
+    init(_ change: @escaping @Sendable () -> Void) { self.change = change }
+
+    func intercept(
+        _ attempt: OSSAttempt, next: (OSSAttempt) async throws -> OSSReply
+    ) async throws -> OSSReply {
+        let reply = try await next(attempt)
+        if attempt.operation == .completeMultipartUpload { self.change() }
+        return reply
+    }
+}
+
 /// Many files in one queue.
 @Suite(.timeLimit(.minutes(5))) struct UploadQueueTests {
     private static let part = Int(LocalFixture.partSize)
@@ -88,6 +103,25 @@ import Testing
             let firstOfSmall = try #require(order.firstIndex(of: "k3"))
             #expect(firstOfSmall < 8, "\(order)")
             try await self.areStored(files, fixture)
+        }
+    }
+
+    @Test func `The queue's window is not the uploader's`() async throws {
+        try await withLocalServer { fixture in
+            let (items, _) = try self.items(fixture, sizes: [6 * Self.part, 6 * Self.part])
+            fixture.server.faults.add(.init(.delay(.seconds(3600)), operation: "UploadPart"))
+            var configuration = OSSUploadQueue.Configuration()
+            configuration.maximumRequestsInFlight = 3
+            let uploader = fixture.uploader { $0.partsInFlight = .fixed(8) }
+            let task = OSSUploadQueue(uploader: uploader, configuration: configuration).start(items)
+            while fixture.server.faults.count(ofOperation: "UploadPart") < 3 {
+                try await Task.sleep(for: .milliseconds(5))
+            }
+            // Others would be on their way by now.
+            try await Task.sleep(for: .milliseconds(100))
+            #expect(fixture.server.faults.count(ofOperation: "UploadPart") == 3)
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
         }
     }
 
@@ -235,6 +269,26 @@ import Testing
             #expect(result.files.map(\.wasDeleted) == [true, false, false])
             #expect(files.map { FileManager.default.fileExists(atPath: $0.path) } == [false, true, true])
             #expect(result.files[1].warnings.contains { $0.contains("not deleted") })
+        }
+    }
+
+    @Test func `A file that changes when it is all but stored is not deleted`() async throws {
+        let path = Lock("")
+        let change = ChangeAtComplete {
+            // A file that cannot be changed shows in what is looked at then.
+            try? PosixFile(path: path.withLock(\.self), [.write, .append]).write([1])
+        }
+        try await withLocalServer(client: { $0.middlewares = [change] }) { fixture in
+            let (items, files) = try self.items(fixture, sizes: [3 * Self.part])
+            path.withLock { $0 = files[0].path }
+            var configuration = OSSUploadQueue.Configuration()
+            configuration.deletesStoredFiles = true
+            let queue = OSSUploadQueue(uploader: fixture.uploader(), configuration: configuration)
+            let result = try await queue.upload(items)
+            #expect(result.files.map(\.wasDeleted) == [false])
+            #expect(result.files[0].warnings.contains { $0.contains("not the file that was uploaded") })
+            #expect(FileManager.default.contents(atPath: files[0].path)?.count == 3 * Self.part + 1)
+            #expect(try await fixture.object("k0") == files[0].bytes)
         }
     }
 

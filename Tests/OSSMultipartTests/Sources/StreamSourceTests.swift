@@ -379,6 +379,23 @@ import Testing
         }
     }
 
+    @Test func `A stream that can be read once is not paused, and its length is known at its end`() async throws {
+        try await withLocalServer { fixture in
+            let bytes = randomBytes(3 * Self.part + 7)
+            let (chunks, continuation) = AsyncStream.makeStream(of: [UInt8].self)
+            let task = fixture.uploader().start(.stream(chunks), to: fixture.destination)
+            continuation.yield(Array(bytes.prefix(Self.part)))
+            task.pause()
+            #expect(!task.snapshot.isPaused)
+            continuation.yield(Array(bytes.dropFirst(Self.part)))
+            continuation.finish()
+            _ = try await task.value
+            #expect(task.snapshot.bytesTotal == Int64(bytes.count))
+            #expect(task.snapshot.bytesDone == Int64(bytes.count))
+            #expect(try await fixture.object() == bytes)
+        }
+    }
+
     @Test func `A paused stream that can be opened again goes on`() async throws {
         try await withLocalServer { fixture in
             fixture.server.faults.add(
