@@ -44,6 +44,8 @@ upload=("$programs/ossmp" cp "$work/film.bin" oss://media/film.bin
     --checkpoint-dir "$work/checkpoints" --part-size "${part_mib}MiB" --parallel 2)
 
 echo "first run: uploading $size_mib MiB in $parts parts, to be killed at part $half"
+# There before it is looked into, however late the upload begins.
+: >"$work/first.log"
 "${upload[@]}" --verbose >"$work/first.log" 2>&1 &
 first=$!
 stored() { grep -c 'is stored$' "$work/first.log" || true; }
