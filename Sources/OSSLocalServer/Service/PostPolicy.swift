@@ -130,7 +130,7 @@ struct PostPolicy: Sendable {
                 throw Self.invalid("Invalid Policy: Invalid Condition: values must be strings.", ec: "0006-00000224")
             }
             condition = mode == "in" ? .oneOf(texts) : .noneOf(texts)
-            written = "[" + texts.map(JSONString.quoted).joined(separator: ", ") + "]"
+            written = "[" + texts.map { JSONString.quoted($0) }.joined(separator: ", ") + "]"
         case ("eq", _), ("starts-with", _), ("in", _), ("not-in", _):
             throw Self.invalid("Invalid Policy: Invalid Condition: value of the wrong type.", ec: "0006-00000224")
         default:

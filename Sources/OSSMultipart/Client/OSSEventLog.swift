@@ -98,18 +98,5 @@ public struct OSSLogEvent: Sendable, CustomStringConvertible {
             .joined(separator: ",") + "}"
     }
 
-    /// The text as JSON writes it.
-    private static func quoted(_ text: String) -> String {
-        var quoted = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": quoted += "\\\""
-            case "\\": quoted += "\\\\"
-            case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{2028}", "\u{2029}":
-                quoted += "\\u" + Hex.lower([UInt8(scalar.value >> 8), UInt8(scalar.value & 0xFF)])
-            default: quoted.unicodeScalars.append(scalar)
-            }
-        }
-        return quoted + "\""
-    }
+    private static func quoted(_ text: String) -> String { JSONString.quoted(text, isForTerminals: true) }
 }
