@@ -57,6 +57,10 @@ final class CurlTransfer {
 
     /// Whether curl waits, and need not any more.
     var canGoOn: Bool {
+        // After a refusal curl sends no more, but does not end a transfer that waits for something to send.
+        if self.reply.hasFinalHead, self.reply.status >= 300 {
+            return self.isPaused || self.isStarved || self.throttledUntil != nil
+        }
         if let throttledUntil { return throttledUntil <= .now }
         guard self.isStarved else { return self.isPaused }
         if case .pipe(let pipe) = self.call.request.body { return pipe.hasNews }

@@ -114,6 +114,23 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(1))) func `A refusal is heard while the writer has nothing to send`() async throws {
+        let server = try RawServer { connection in
+            try connection.readHead()
+            try connection.reply("403 Forbidden")
+            connection.readToEnd()
+        }
+        try await withTransport { transport in
+            let pipe = BodyPipe(length: 1000)
+            let sending = Task { try await transport.execute(self.request(server, pipe)) }
+            let begins = await pipe.write([1])
+            #expect(begins)
+            let response = try await sending.value
+            #expect(response.status == 403)
+            #expect(response.sentCRC64 == nil)
+        }
+    }
+
     @Test func `A writer that gives up ends the transfer`() async throws {
         let server = try self.answeringServer()
         try await withTransport { transport in
