@@ -317,7 +317,9 @@ import Testing
         }
     }
 
-    @Test func `A disk that becomes full under the record is a warning, and the object is stored`() async throws {
+    // The thread sanitizer itself dies of the limit.
+    @Test(.disabled(if: ToolProcess.isInstrumented))
+    func `A disk that becomes full under the record is a warning, and the object is stored`() async throws {
         try await withToolFixture { fixture in
             let file = try fixture.file("film.bin", parts: 60)
             // No file may grow beyond this: room for the upload's line and some of the parts', not for all.
@@ -469,8 +471,13 @@ import Testing
             ])
             try await fixture.wait { fixture.storedParts("k") >= 2 }
             process.send(SIGINT)
-            try await fixture.wait { fixture.server.faults.count(ofOperation: "AbortMultipartUpload") > 0 }
-            process.send(SIGTERM)
+            // The tool gives it five seconds: a thread of its own is in time however busy the tests' own threads are.
+            await BlockingExecutor(threads: 1).run {
+                for _ in 1...40_000 where fixture.server.faults.count(ofOperation: "AbortMultipartUpload") == 0 {
+                    usleep(1000)
+                }
+                process.send(SIGTERM)
+            }
             let outcome = try await process.outcome()
             #expect(outcome.code == 143)
             fixture.server.faults.removeAll()
