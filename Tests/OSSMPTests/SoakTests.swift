@@ -13,7 +13,9 @@ import Testing
     /// What happened to one upload, and what it may cost.
     private struct Ordeal {
         var parts: Int
-        var kills: Int
+        /// Size of the object in bytes.
+        var size: Int64
+        var kills = 0
         /// Faults of parts, each of which costs at most one part sent again.
         var partFaults = 0
         var description = ""
@@ -29,7 +31,9 @@ import Testing
         let seed = Self.variable("SOAK_SEED") ?? UInt64.random(in: 0..<1_000_000)
         print("soak: SOAK_UPLOADS=\(uploads) SOAK_SEED=\(seed)")
         var random = SoakRandom(state: seed)
-        var (resent, bytesResent, kills, faults) = (0, Int64(0), 0, 0)
+        var (resent, kills, faults) = (0, 0, 0)
+        var (bytesReceived, bytesStored) = (Int64(0), Int64(0))
+        let start = ContinuousClock.now
         try await withToolFixture { fixture in
             for number in 0..<uploads {
                 let key = "upload-\(number)"
@@ -41,9 +45,13 @@ import Testing
                     again <= 4 * ordeal.kills + ordeal.partFaults,
                     "seed \(seed), upload \(number), \(ordeal.parts) parts: \(again) sent again; \(ordeal.description)"
                 )
+                let bytes = sent.reduce(0) { $0 + $1.bytesReceived }
+                #expect(
+                    bytes - ordeal.size <= Int64((4 * ordeal.kills + ordeal.partFaults) * ToolFixture.partSize),
+                    "seed \(seed), upload \(number): \(bytes) of \(ordeal.size) bytes; \(ordeal.description)")
                 resent += max(0, again)
-                bytesResent += max(
-                    0, sent.reduce(0) { $0 + $1.bytesReceived } - Int64(ordeal.parts * ToolFixture.partSize))
+                bytesReceived += bytes
+                bytesStored += ordeal.size
                 kills += ordeal.kills
                 faults += ordeal.partFaults
                 fixture.server.removeAllRequests()
@@ -51,13 +59,16 @@ import Testing
             #expect(!fixture.hasLeftovers, "seed \(seed)")
         }
         print("soak: \(uploads) uploads, \(kills) kills, \(faults) faults of parts, \(resent) parts sent again")
+        print(
+            "soak: \(bytesStored) bytes stored, \(bytesReceived - bytesStored) more received,",
+            "\((ContinuousClock.now - start).components.seconds) s")
     }
 
     private func upload(_ key: String, _ random: inout SoakRandom, _ fixture: ToolFixture) async throws -> Ordeal {
         fixture.server.faults.removeAll()
         let count = random.number(3...30), extra = random.number(0...ToolFixture.partSize - 1)
         let file = try fixture.file("source.bin", parts: count, extra: extra, seed: UInt8(random.number(1...255)))
-        var ordeal = Ordeal(parts: count + (extra > 0 ? 1 : 0), kills: 0)
+        var ordeal = Ordeal(parts: count + (extra > 0 ? 1 : 0), size: Int64(file.bytes.count))
         self.addFaults(&ordeal, &random, fixture)
 
         let command = fixture.copy(file.path, key, ["--json", "--retries", "8", "--parallel", "4"])
