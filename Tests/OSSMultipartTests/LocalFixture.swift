@@ -131,6 +131,12 @@ struct TestFile: Sendable {
         let file = try PosixFile(path: self.path, .write)
         let time = try file.status().modificationTime
         try file.write(bytes.span, at: offset)
+        try self.setModificationTime(time)
+    }
+
+    /// Sets the time of the file's content, in nanoseconds since 1970.
+    func setModificationTime(_ time: Int64) throws {
+        let file = try PosixFile(path: self.path, .write)
         let moment = timespec(tv_sec: Int(time / 1_000_000_000), tv_nsec: Int(time % 1_000_000_000))
         let result = unsafe [moment, moment].withUnsafeBufferPointer {
             unsafe futimens(file.descriptor, $0.baseAddress)

@@ -42,7 +42,8 @@ public struct OSSUploadQueue: Sendable {
         public var maximumFilesAtWork = 8
         /// Whether a local file is deleted once it is stored.
         ///
-        /// Only where the proof is the CRC-64 of the whole, and the file is still the one that was read. Default: false.
+        /// Only where the proof is the CRC-64 of the whole, and the file is still the one that was read, untouched since: another
+        /// name or other rights count as touched. Default: false.
         public var deletesStoredFiles = false
 
         /// Makes the default configuration.

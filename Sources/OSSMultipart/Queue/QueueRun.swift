@@ -142,24 +142,25 @@ final class QueueRun: Sendable {
             file.warnings.append("\(path) was not deleted: the proof that it is stored is \(result.proof), not crc64")
             return
         }
-        let (time, size) = (result.sourceTime, result.size)
+        let identity = result.sourceIdentity
         do {
             let wasDeleted = try await self.queue.uploader.client.blocking.run { () throws(any Error) in
-                try Self.removeFile(path, ifOf: size, changedAt: time)
+                try Self.removeFile(path, ifStill: identity)
             }
             file.wasDeleted = wasDeleted
-            if !wasDeleted { file.warnings.append("\(path) was not deleted: it is not the file that was uploaded") }
+            if !wasDeleted {
+                file.warnings.append(
+                    "\(path) was not deleted: it is not the file that was uploaded, or has changed since")
+            }
         } catch {
             file.warnings.append("\(path) is stored and could not be deleted: \(error)")
         }
     }
 
     /// Removes a file that is still the one that was read; false where it is not.
-    private static func removeFile(
-        _ path: String, ifOf size: Int64, changedAt time: Int64?
-    ) throws(SystemError) -> Bool {
-        let now = try FileStatus.ofLink(path: path)
-        guard now.kind == .regular, now.modificationTime == time, now.size == size else { return false }
+    private static func removeFile(_ path: String, ifStill identity: SourceIdentity) throws(SystemError) -> Bool {
+        // By all that tells it: what takes a file's name often takes its size and its time as well.
+        guard SourceIdentity(try FileStatus.ofLink(path: path)).isSurely(identity) else { return false }
         try Directory.removeFile(path)
         return true
     }

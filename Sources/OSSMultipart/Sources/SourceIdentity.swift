@@ -48,12 +48,6 @@ struct SourceIdentity: Sendable, Hashable {
         self.init(size: region.map { $0.upperBound - $0.lowerBound } ?? status.size, evidence: .file(marks))
     }
 
-    /// When a file's content was last changed, in nanoseconds since 1970; nil for others.
-    var modificationTime: Int64? {
-        guard case .file(let marks) = self.evidence else { return nil }
-        return marks.modificationTime
-    }
-
     /// The size, for messages.
     var sizeText: String { self.size.map { "\($0) bytes long" } ?? "a stream" }
 

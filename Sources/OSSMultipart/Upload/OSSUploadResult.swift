@@ -55,6 +55,6 @@ public struct OSSUploadResult: Sendable, Hashable {
     public let requestID: String?
     /// What the user should know although the upload succeeded.
     public let warnings: [String]
-    /// Last change of the file that was read, in nanoseconds since 1970; nil where the source is none.
-    let sourceTime: Int64?
+    /// What the source was when it was opened.
+    let sourceIdentity: SourceIdentity
 }

@@ -189,7 +189,7 @@ final class UploadRun {
                 versionID: object.versionID, proof: object.proof, callback: self.callbackOutcome(object),
                 partsTotal: plan.count, partsSent: partsSent, partsResumed: partsResumed ?? plan.count,
                 bytesSent: bytesSent, duration: self.start.duration(to: .now), requestID: object.requestID,
-                warnings: self.progress.warnings, sourceTime: self.source.identity.modificationTime
+                warnings: self.progress.warnings, sourceIdentity: self.source.identity
             )
         }
         await self.stored?(result(), self.source.identity)

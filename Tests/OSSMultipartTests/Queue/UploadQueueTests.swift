@@ -272,22 +272,45 @@ private struct ChangeAtComplete: OSSMiddleware {
         }
     }
 
-    @Test func `A file that changes when it is all but stored is not deleted`() async throws {
-        let path = Lock("")
+    /// What can become of a file while its parts are being joined.
+    enum Change: CaseIterable, Sendable {
+        case grown, rewritten, rewrittenSecretly, replaced, linked
+
+        func apply(to file: TestFile) throws {
+            switch self {
+            case .grown: try PosixFile(path: file.path, [.write, .append]).write([1])
+            case .rewritten: try PosixFile(path: file.path, .write).write([1])
+            case .rewrittenSecretly: try file.overwriteSecretly([file.bytes[0] ^ 1], at: 0)
+            case .replaced:
+                // As a copy that keeps the time does it.
+                let (other, time) = (file.path + ".new", try FileStatus.of(path: file.path).modificationTime)
+                try TestFile(other, file.bytes).setModificationTime(time)
+                try Directory.rename(other, to: file.path)
+            case .linked:
+                try Directory.rename(file.path, to: file.path + ".old")
+                try FileManager.default.createSymbolicLink(
+                    atPath: file.path, withDestinationPath: file.path + ".old")
+            }
+        }
+    }
+
+    @Test(arguments: Change.allCases)
+    func `A file that changes when it is all but stored is not deleted`(change kind: Change) async throws {
+        let changed = Lock<TestFile?>(nil)
         let change = ChangeAtComplete {
             // A file that cannot be changed shows in what is looked at then.
-            try? PosixFile(path: path.withLock(\.self), [.write, .append]).write([1])
+            if let file = changed.withLock(\.self) { try? kind.apply(to: file) }
         }
         try await withLocalServer(client: { $0.middlewares = [change] }) { fixture in
             let (items, files) = try self.items(fixture, sizes: [3 * Self.part])
-            path.withLock { $0 = files[0].path }
+            changed.withLock { $0 = files[0] }
             var configuration = OSSUploadQueue.Configuration()
             configuration.deletesStoredFiles = true
             let queue = OSSUploadQueue(uploader: fixture.uploader(), configuration: configuration)
             let result = try await queue.upload(items)
             #expect(result.files.map(\.wasDeleted) == [false])
             #expect(result.files[0].warnings.contains { $0.contains("not the file that was uploaded") })
-            #expect(FileManager.default.contents(atPath: files[0].path)?.count == 3 * Self.part + 1)
+            #expect(FileManager.default.contents(atPath: files[0].path) != nil)
             #expect(try await fixture.object("k0") == files[0].bytes)
         }
     }
@@ -380,3 +403,19 @@ private struct ChangeAtComplete: OSSMiddleware {
         #expect(slots.waitingCount == 0)
     }
 }
+    @Test func `A file of which a slice was stored, and one that a link led to, are not deleted`() async throws {
+        try await withLocalServer { fixture in
+            let file = try fixture.file("whole", size: 1000)
+            let link = fixture.folder + "/link"
+            try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: file.path)
+            var configuration = OSSUploadQueue.Configuration()
+            configuration.deletesStoredFiles = true
+            let result = try await OSSUploadQueue(uploader: fixture.uploader(), configuration: configuration).upload([
+                .init(.file(file.url, range: 0..<1000), to: .init(bucket: LocalFixture.bucket, key: "k0")),
+                .init(.file(URL(filePath: link)), to: .init(bucket: LocalFixture.bucket, key: "k1")),
+            ])
+            #expect(result.files.map(\.wasDeleted) == [false, false])
+            #expect(FileManager.default.contents(atPath: link) == Data(file.bytes))
+        }
+    }
+
