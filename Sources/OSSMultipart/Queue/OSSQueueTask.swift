@@ -40,7 +40,7 @@ public struct OSSQueueTask: Sendable {
     /// How far the queue is, at this moment.
     public var snapshot: OSSQueueSnapshot { self.progress.snapshot }
 
-    /// What happens to the queue: a stream for each reader, a snapshot first; it ends with the queue.
+    /// What happens to the queue: a stream for each reader, a snapshot and the warnings so far first; it ends with the queue.
     public var events: AsyncStream<OSSQueueEvent> { self.progress.events() }
 
     /// Stops what is on its way and keeps what is stored, until ``resume()``; returns at once.

@@ -69,7 +69,8 @@ public struct OSSUploadQueue: Sendable {
     ///   - items: what to upload; no two to the same bucket and key.
     ///   - manifest: the name of a record of what is stored, kept where the uploader's checkpoints are until all files are: a
     ///     later run of the same name passes over files that are stored and have not changed since. As
-    ///     ``OSSUploader/Destination/recordName``; nil: none is kept.
+    ///     ``OSSUploader/Destination/recordName``; nil: none is kept. Where an optional folder cannot be used none is kept
+    ///     either, and a warning says so.
     /// - Throws: `OSSError` with `invalidArgument` or `invalidConfiguration` before anything is sent, `missingCredentials`,
     ///   `checkpointInUse` or `checkpointUnusable` for the manifest, `shutDown`; `CancellationError`. Not for files that failed:
     ///   those are in the result.
@@ -114,6 +115,9 @@ public struct OSSQueueResult: Sendable {
 
     /// Every file, in the order of the items.
     public let files: [File]
+    /// What the user should know of the queue as a whole: that an earlier run had stored files, say, or that no manifest can be
+    /// kept.
+    public let warnings: [String]
 
     /// The files that failed.
     public var failed: [File] { self.files.filter { $0.error != nil } }

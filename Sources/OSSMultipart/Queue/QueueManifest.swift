@@ -22,8 +22,6 @@ actor QueueManifest {
     private var lastSynchronization = ContinuousClock.now
     private var hasFailed = false
     private let endpoint: String
-    /// What to tell the user at the start.
-    nonisolated let warning: String?
 
     /// What the names of manifests end with.
     private static let suffix = ".manifest"
@@ -32,18 +30,31 @@ actor QueueManifest {
     static func isName(_ name: String) -> Bool { name.hasSuffix(Self.suffix) }
 
     /// Opens the manifest of a name and takes its lock; nil where none is wanted, or there is nowhere to keep it.
-    static func open(_ name: String?, _ uploader: OSSUploader) async throws -> QueueManifest? {
-        guard let name, let store = uploader.checkpoints.store else { return nil }
+    ///
+    /// - Parameter warn: told what the user should know.
+    static func open(
+        _ name: String?, _ uploader: OSSUploader, warn: (String) -> Void
+    ) async throws -> QueueManifest? {
+        guard let name else { return nil }
+        guard let store = uploader.checkpoints.store else {
+            if let warning = uploader.checkpoints.warning { warn(warning) }
+            return nil
+        }
         let executor = uploader.client.blocking
         var destination = OSSUploader.Destination(bucket: "", key: "")
         destination.recordName = name
         let recordName = try OSSCheckpoints.recordName(of: destination, at: "") + Self.suffix
         do {
-            return try await executor.run { () throws(any Error) in
+            let manifest = try await executor.run { () throws(any Error) -> QueueManifest? in
                 guard let record = try store.open(recordName, creating: true) else { return nil }
                 return try QueueManifest(record, executor, endpoint: uploader.client.endpoint)
             }
+            if let count = await manifest?.stored.count, count > 0 {
+                warn("an earlier run had stored \(count) files; they are passed over unless they changed")
+            }
+            return manifest
         } catch let error as OSSError where error.code == .checkpointUnusable && !uploader.checkpoints.isRequired {
+            warn("\(error.message); the queue goes on without a manifest, and a later run will send every file again")
             return nil
         }
     }
@@ -67,9 +78,6 @@ actor QueueManifest {
         if length < bytes.count { try record.truncate(to: length) }
         self.stored = stored
         self.endpoint = endpoint
-        self.warning =
-            stored.isEmpty
-            ? nil : "an earlier run had stored \(stored.count) files; they are passed over unless they changed"
     }
 
     /// Whether an earlier run has stored this source as it is now.
@@ -87,7 +95,8 @@ actor QueueManifest {
         identity.write(to: &line)
         line["etag"] = result.eTag
         line["crc64"] = result.crc64.map { String($0) }
-        let (record, bytes) = (self.record, line.bytes)
+        // Behind a line that could not be written to its end, what was written of it would spoil this one.
+        let (record, bytes) = (self.record, self.hasFailed ? [0x0A] + line.bytes : line.bytes)
         let isDue = self.lastSynchronization.duration(to: .now) >= Self.synchronizationInterval
         if isDue { self.lastSynchronization = .now }
         do {

@@ -73,6 +73,7 @@ final class QueueProgress: Sendable {
         /// Bytes that this run has sent of those.
         var bytesSent: Int64 = 0
         var start: ContinuousClock.Instant?
+        var warnings: [String] = []
         var readers = EventReaders<OSSQueueEvent, OSSQueueEvent.Kind>()
     }
 
@@ -85,7 +86,10 @@ final class QueueProgress: Sendable {
     /// How far the queue is.
     var snapshot: OSSQueueSnapshot { self.state.withLock { Self.refresh(&$0) } }
 
-    /// A stream of events for one reader, a snapshot first; it ends with the queue.
+    /// What was said to the user so far.
+    var warnings: [String] { self.state.withLock(\.warnings) }
+
+    /// A stream of events for one reader, a snapshot and the warnings so far first; it ends with the queue.
     func events() -> AsyncStream<OSSQueueEvent> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: OSSQueueEvent.self, bufferingPolicy: .bufferingNewest(Self.bufferedEvents)
@@ -93,6 +97,11 @@ final class QueueProgress: Sendable {
         let number: Int? = self.state.withLock { state in
             let snapshot = Self.refresh(&state)
             continuation.yield(OSSQueueEvent(kind: .snapshot, index: nil, file: nil, message: nil, snapshot: snapshot))
+            // A reader that comes late has not missed what the user should know.
+            for warning in state.warnings {
+                continuation.yield(
+                    OSSQueueEvent(kind: .warning, index: nil, file: nil, message: warning, snapshot: snapshot))
+            }
             guard !snapshot.hasEnded else { return nil }
             return state.readers.add(continuation)
         }
@@ -142,6 +151,7 @@ final class QueueProgress: Sendable {
     /// It goes on after a pause.
     func goesOn() { self.state.withLock { $0.snapshot.isPaused = false } }
 
+    /// Tells the user something.
     func warn(_ message: String) { self.tell(.warning, message: message) }
 
     func end() {
@@ -158,6 +168,7 @@ final class QueueProgress: Sendable {
     ) {
         // Within the lock, so that events come in the order of their snapshots; a stream takes them without waiting.
         self.state.withLock { state in
+            if let message { state.warnings.append(message) }
             let event = OSSQueueEvent(
                 kind: kind, index: index, file: file, message: message, snapshot: Self.refresh(&state)
             )

@@ -13,6 +13,8 @@ final class QueueRun: Sendable {
     private let progress: QueueProgress
     /// What came of the files that are done with, by number.
     private let files = Lock<[Int: OSSQueueResult.File]>([:])
+    /// Whether a pass has been begun.
+    private let hasBegun = Lock(false)
 
     init(queue: OSSUploadQueue, items: [OSSUploadQueue.Item], manifest: String?, progress: QueueProgress) {
         self.queue = queue
@@ -27,8 +29,14 @@ final class QueueRun: Sendable {
         let uploader = self.queue.uploader
         // Credentials that are missing are told once, and not for each file.
         _ = try await uploader.client.authority.grant()
-        let manifest = try await QueueManifest.open(self.manifestName, uploader)
-        if let warning = manifest?.warning { self.progress.warn(warning) }
+        let isFirstPass = self.hasBegun.withLock { hasBegun in
+            defer { hasBegun = true }
+            return !hasBegun
+        }
+        let manifest = try await QueueManifest.open(self.manifestName, uploader) { warning in
+            // Behind a pause it has been said, and what the manifest holds is this queue's own.
+            if isFirstPass { self.progress.warn(warning) }
+        }
         do {
             try await self.uploadAll(manifest)
             try Task.checkCancellation()
@@ -37,7 +45,8 @@ final class QueueRun: Sendable {
             throw error
         }
         let done = self.files.withLock { $0 }
-        let result = OSSQueueResult(files: done.sorted { $0.key < $1.key }.map(\.value))
+        let result = OSSQueueResult(
+            files: done.sorted { $0.key < $1.key }.map(\.value), warnings: self.progress.warnings)
         // While a file has failed the manifest spares the others a second upload.
         if result.failed.isEmpty { await manifest?.remove() } else { await manifest?.close() }
         return result

@@ -19,11 +19,18 @@ private struct FullDiskStore: CheckpointStore {
 
     final class Counter: Sendable {
         private let count: Lock<Int>
-        init(_ count: Int) { self.count = Lock(count) }
+        private let failures: Int
+        /// - Parameters:
+        ///   - count: writes that succeed at first.
+        ///   - failures: writes that fail then, until there is room again.
+        init(_ count: Int, failures: Int = .max) {
+            self.count = Lock(count)
+            self.failures = failures
+        }
         func take() -> Bool {
             self.count.withLock { count in
                 count -= 1
-                return count >= 0
+                return count >= 0 || -count > self.failures
             }
         }
     }
@@ -132,6 +139,31 @@ private struct FullDiskStore: CheckpointStore {
             #expect(try await fixture.object() == file.bytes)
         }
     }
+
+    @Test func `A disk that is full for a while costs a queue's manifest one line and no other`() async throws {
+        try await withLocalServer { fixture in
+            let items = try (0..<5).map { number in
+                OSSUploadQueue.Item(
+                    .file(try fixture.file("f\(number)", size: 10).url),
+                    to: .init(bucket: LocalFixture.bucket, key: "k\(number)"))
+            }
+            fixture.server.faults.add(
+                .init(.respond(status: 403, code: "AccessDenied"), operation: "PutObject", key: "k4"))
+            let store = FullDiskStore(writesLeft: .init(1, failures: 2))
+            var configuration = OSSUploadQueue.Configuration()
+            configuration.maximumFilesAtWork = 1
+            let queue = OSSUploadQueue(
+                uploader: fixture.uploader(checkpoints: self.checkpoints(store, isRequired: true)),
+                configuration: configuration)
+            let first = try await queue.upload(items, manifest: "batch")
+            // Told once, however many lines could not be written.
+            #expect(first.warnings.count == 1)
+            #expect(first.warnings.first?.contains("No space left on device; what is stored now will be sent") == true)
+            let second = try await queue.upload(items, manifest: "batch")
+            #expect(second.files.map(\.wasStoredBefore) == [true, false, false, true, false])
+        }
+    }
+
     @Test func `Lines that were written and not made durable stay whole when a later one is torn`() async throws {
         try await withLocalServer { fixture in
             let file = try fixture.file(size: 4 * Self.part)

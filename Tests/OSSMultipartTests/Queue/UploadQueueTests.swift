@@ -192,6 +192,155 @@ private struct ChangeAtComplete: OSSMiddleware {
         }
     }
 
+    @Test(arguments: [1, 40]) func `A manifest whose last line is cut loses it alone`(cut: Int)
+        async throws
+    {
+        try await withLocalServer { fixture in
+            let (items, _) = try self.items(fixture, sizes: [10, 20, 30, 40])
+            let refusals = ["k2", "k3"].map {
+                OSSServer.Fault(.respond(status: 403, code: "AccessDenied"), operation: "PutObject", key: $0)
+            }
+            for refusal in refusals { fixture.server.faults.add(refusal) }
+            var configuration = OSSUploadQueue.Configuration()
+            // One after the other, so that it is known which line is the last.
+            configuration.maximumFilesAtWork = 1
+            let queue = OSSUploadQueue(uploader: fixture.uploader(), configuration: configuration)
+            _ = try await queue.upload(items, manifest: "batch")
+            let manifest = try PosixFile(path: fixture.checkpointFolder + "/batch.manifest.journal", .write)
+            try manifest.truncate(to: try manifest.status().size - Int64(cut))
+            // The next line must not be glued to what is left of the cut one.
+            fixture.server.faults.removeAll()
+            fixture.server.faults.add(refusals[1])
+            let second = try await queue.upload(items, manifest: "batch")
+            #expect(second.files.map(\.wasStoredBefore) == [true, false, false, false])
+            fixture.server.faults.removeAll()
+            let third = try await queue.upload(items, manifest: "batch")
+            #expect(third.files.map(\.wasStoredBefore) == [true, true, true, false])
+            #expect(fixture.records.isEmpty)
+        }
+    }
+
+    @Test func `What is stored at one service is not taken to be stored at another`() async throws {
+        try await withLocalServer { first in
+            try await withLocalServer { second in
+                let (items, files) = try self.items(first, sizes: [10, 20])
+                let uploader = first.uploader()
+                let other = OSSUploader(
+                    client: second.client, checkpoints: uploader.checkpoints, configuration: uploader.configuration)
+                for server in [first.server, second.server] {
+                    server.faults.add(
+                        .init(.respond(status: 403, code: "AccessDenied"), operation: "PutObject", key: "k1"))
+                }
+                _ = try await OSSUploadQueue(uploader: uploader).upload(items, manifest: "batch")
+                let elsewhere = try await OSSUploadQueue(uploader: other).upload(items, manifest: "batch")
+                #expect(elsewhere.files.map(\.wasStoredBefore) == [false, false])
+                #expect(try await second.object("k0") == files[0].bytes)
+                // Both are known from then on, each to its own.
+                first.server.faults.removeAll()
+                let again = try await OSSUploadQueue(uploader: uploader).upload(items, manifest: "batch")
+                #expect(again.files.map(\.wasStoredBefore) == [true, false])
+            }
+        }
+    }
+
+    @Test func `A manifest of the same name knows files by bucket and key`() async throws {
+        try await withLocalServer({ $0.buckets = [LocalFixture.bucket, "other"] }) { fixture in
+            let (items, _) = try self.items(fixture, sizes: [10, 20])
+            fixture.server.faults.add(
+                .init(.respond(status: 403, code: "AccessDenied"), operation: "PutObject", key: "k1"))
+            let queue = OSSUploadQueue(uploader: fixture.uploader())
+            _ = try await queue.upload(items, manifest: "batch")
+            let moved = OSSUploadQueue.Item(items[0].source, to: .init(bucket: "other", key: "k0"))
+            let result = try await queue.upload([moved, items[0], items[1]], manifest: "batch")
+            #expect(result.files.map(\.wasStoredBefore) == [false, true, false])
+        }
+    }
+
+    @Test func `Sources that show nothing of themselves are sent again`()
+        async throws
+    {
+        try await withLocalServer { fixture in
+            let sources: [OSSUploadSource] = [
+                .bytes([1, 2]), .bytes([3, 4], identity: "1"), .bytes([5], identity: "1"),
+            ]
+            let items = sources.enumerated().map {
+                OSSUploadQueue.Item($1, to: .init(bucket: LocalFixture.bucket, key: "k\($0)"))
+            }
+            fixture.server.faults.add(
+                .init(.respond(status: 403, code: "AccessDenied"), operation: "PutObject", key: "k2"))
+            let queue = OSSUploadQueue(uploader: fixture.uploader())
+            _ = try await queue.upload(items, manifest: "batch")
+            let result = try await queue.upload(items, manifest: "batch")
+            #expect(result.files.map(\.wasStoredBefore) == [false, true, false])
+        }
+    }
+
+    // MARK: What the user is told of the manifest
+
+    @Test func `An optional folder that cannot be used is told, a required one an error`() async throws {
+        try await withLocalServer { fixture in
+            let (items, files) = try self.items(fixture, sizes: [10, 20])
+            // No folder can be made in a file.
+            let url = URL(filePath: files[0].path + "/checkpoints")
+            let optional = OSSUploadQueue(uploader: fixture.uploader(checkpoints: .directory(url, isRequired: false)))
+            let task = optional.start(items, manifest: "batch")
+            let result = try await task.value
+            #expect(result.failed.isEmpty)
+            #expect(result.warnings.count == 1)
+            #expect(result.warnings.first?.contains("\(url.path) cannot be used") == true)
+            #expect(result.warnings.first?.contains("without a manifest") == true)
+            // Whoever comes late hears of it too.
+            var told: [String?] = []
+            for await event in task.events where event.kind == .warning { told.append(event.message) }
+            #expect(told == result.warnings)
+            let unasked = try await optional.upload(items)
+            #expect(unasked.warnings.isEmpty)
+            fixture.server.removeAllRequests()
+            let required = OSSUploadQueue(uploader: fixture.uploader(checkpoints: .directory(url)))
+            let error = try await failure { _ = try await required.upload(items, manifest: "batch") }
+            #expect(error.code == .checkpointUnusable)
+            #expect(fixture.server.requests.isEmpty)
+        }
+    }
+
+    @Test func `Without a home there is no manifest, and that is told where one was wanted`() async throws {
+        try await withLocalServer { fixture in
+            let (items, _) = try self.items(fixture, sizes: [10])
+            let homeless = OSSCheckpoints(store: nil, isRequired: false, warning: "no home", description: "none")
+            let queue = OSSUploadQueue(uploader: fixture.uploader(checkpoints: homeless))
+            #expect(try await queue.upload(items, manifest: "batch").warnings == ["no home"])
+            #expect(try await queue.upload(items).warnings.isEmpty)
+            let none = OSSUploadQueue(uploader: fixture.uploader(checkpoints: OSSCheckpoints.none))
+            #expect(try await none.upload(items, manifest: "batch").warnings.isEmpty)
+        }
+    }
+
+    @Test func `What an earlier run had stored is told once, and no pause counts as one`() async throws {
+        try await withLocalServer { fixture in
+            let (items, _) = try self.items(fixture, sizes: [10, 20, 30])
+            fixture.server.faults.add(.init(.delay(.seconds(3600)), operation: "PutObject", key: "k2"))
+            let uploader = fixture.uploader()
+            for earlier in [0, 2] {
+                let task = OSSUploadQueue(uploader: uploader).start(items, manifest: "batch")
+                for _ in 1...2 {
+                    try await fixture.wait {
+                        task.snapshot.filesStored == 2 && fixture.server.faults.count(ofOperation: "PutObject") > 0
+                    }
+                    let events = task.events
+                    task.pause()
+                    for await event in events where event.kind == .paused { break }
+                    task.resume()
+                }
+                var told: [String] = []
+                task.cancel()
+                for await event in task.events where event.kind == .warning { told.append(event.message ?? "") }
+                _ = await task.future.result
+                #expect(told.count == (earlier == 0 ? 0 : 1))
+                #expect(told.allSatisfy { $0.contains("had stored \(earlier) files") })
+            }
+        }
+    }
+
     @Test func `Two runs of one name exclude each other`() async throws {
         try await withLocalServer { fixture in
             let (items, _) = try self.items(fixture, sizes: [10])
