@@ -192,7 +192,7 @@ extension OSSError {
     /// What the caller's own code threw while it was asked for bytes; a cancellation of this task passes unchanged.
     static func sourceUnreadable(_ name: String, _ error: any Error) throws -> OSSError {
         if error is CancellationError, Task.isCancelled { throw error }
-        if let error = error as? OSSError { return error }
+        // One of another client says nothing of this upload: it goes beneath like any other.
         return OSSError(.sourceUnreadable, "the source \(name) cannot be read: \(error)", underlying: error)
     }
 }

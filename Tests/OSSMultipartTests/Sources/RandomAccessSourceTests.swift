@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: swift-oss-multipart authors
 
+import CurlTransport
 import FoundationEssentials
 import OSSLocalServer
 import OSSWire
@@ -260,6 +261,51 @@ final class TestAsset: OSSRandomAccessSource {
             let result = try await uploader.upload(.randomAccess(asset), to: fixture.destination)
             #expect(result.partsResumed == 3)
             #expect(try await fixture.object() == bytes)
+        }
+    }
+
+    @Test func `What the caller's code throws is its own matter, whatever it is`() async throws {
+        // As of a source that is an object of another service.
+        let elsewhere = try scriptedClient(ScriptedTransport([.refusal(404, "NoSuchUpload"), .broken(.shutDown)]))
+        for (count, code) in [(0, OSSError.Code.service), (1, .shutDown)] {
+            try await withLocalServer { fixture in
+                let source = OSSUploadSource.reading(named: "there", size: { Int64(3 * Self.part) }) { _, _ in
+                    try await Int(elsewhere.headObject(.init(bucket: "media", key: "k")).size)
+                }
+                let items = [
+                    OSSUploadQueue.Item(source, to: fixture.destination),
+                    OSSUploadQueue.Item(.bytes([1]), to: .init(bucket: LocalFixture.bucket, key: "other")),
+                ]
+                let queue = OSSUploadQueue(uploader: fixture.uploader { $0.partsInFlight = .fixed(1) })
+                let result = try await queue.upload(items)
+                let error = try #require(result.files[0].error)
+                #expect(error.code == .sourceUnreadable, "\(count)")
+                #expect((error.underlying as? OSSError)?.code == code)
+                #expect(error.service == nil)
+                #expect(error.message.contains("there cannot be read"))
+                #expect(fixture.count("InitiateMultipartUpload") == 1)
+                #expect(try await fixture.object("other") == [1])
+            }
+        }
+        await #expect(throws: Never.self) {
+            try await withLocalServer { fixture in
+                let source = OSSUploadSource.reading(named: "odd", size: { 5 }) { _, _ in throw CancellationError() }
+                // Nobody has cancelled this task: for whoever waits it is an error like another.
+                let error = try await failure {
+                    _ = try await fixture.uploader().upload(source, to: fixture.destination)
+                }
+                #expect(error.code == .sourceUnreadable)
+            }
+        }
+    }
+
+    @Test func `A size below nothing is an answer that is none`() async throws {
+        try await withLocalServer { fixture in
+            let source = OSSUploadSource.reading(named: "odd", size: { -1 }) { _, _ in 0 }
+            let error = try await failure { _ = try await fixture.uploader().upload(source, to: fixture.destination) }
+            #expect(error.code == .sourceUnreadable)
+            #expect(error.message.contains("-1 bytes"))
+            #expect(fixture.server.requests.isEmpty)
         }
     }
 
