@@ -4,7 +4,7 @@
 import Glibc
 import OSSMultipart
 
-/// Shows how far a transfer is: a bar on a terminal, a line for each tenth elsewhere.
+/// Shows how far a transfer is: a bar on a terminal, elsewhere a line whenever another tenth is done.
 struct ProgressBar {
     /// What the bar shows, of one transfer or of many.
     struct State {
@@ -12,6 +12,8 @@ struct ProgressBar {
         var bytesTotal: Int64
         /// 0 to 1; nil where the end is not known.
         var fraction: Double?
+        /// Whole percents, rounded down, so that 100 is the end; nil where the end is not known.
+        var percent: Int?
         var bytesPerSecond: Double?
         var timeRemaining: Duration?
         /// What counts beside the bytes.
@@ -21,6 +23,7 @@ struct ProgressBar {
             self.bytesDone = snapshot.bytesDone
             self.bytesTotal = snapshot.bytesTotal
             self.fraction = snapshot.isSizeKnown ? snapshot.fractionCompleted : nil
+            self.percent = snapshot.isSizeKnown ? Self.percent(snapshot.bytesDone, of: snapshot.bytesTotal) : nil
             self.bytesPerSecond = snapshot.bytesPerSecond
             self.timeRemaining = snapshot.timeRemaining
         }
@@ -30,6 +33,7 @@ struct ProgressBar {
             self.bytesTotal = snapshot.bytesTotal
             let ended = snapshot.filesStored + snapshot.filesFailed
             self.fraction = snapshot.filesTotal > 0 ? Double(ended) / Double(snapshot.filesTotal) : nil
+            self.percent = Self.percent(Int64(ended), of: Int64(snapshot.filesTotal))
             self.bytesPerSecond = snapshot.bytesPerSecond
             self.label = "\(ended) of \(snapshot.filesTotal) files"
         }
@@ -39,11 +43,18 @@ struct ProgressBar {
             self.bytesDone = bytesDone
             self.bytesTotal = bytesTotal
             self.fraction = bytesTotal > 0 ? Double(bytesDone) / Double(bytesTotal) : nil
+            self.percent = Self.percent(bytesDone, of: bytesTotal)
             let seconds = elapsed / .seconds(1)
             guard seconds > 0, bytesDone > 0 else { return }
             let rate = Double(bytesDone) / seconds
             self.bytesPerSecond = rate
             self.timeRemaining = .seconds(Double(bytesTotal - bytesDone) / rate)
+        }
+
+        private static func percent(_ done: Int64, of total: Int64) -> Int? {
+            guard total > 0 else { return nil }
+            // Multiplied first: 29 of 100 are 29 %, and not the 28.99… that a hundred times 0.29 is.
+            return done >= total ? 100 : min(99, max(0, Int(Double(done) * 100 / Double(total))))
         }
     }
 
@@ -66,14 +77,12 @@ struct ProgressBar {
     mutating func show(_ state: State) {
         guard state.bytesTotal > 0 else { return }
         if self.isTerminal { return Console.drawBar(Self.line(state, name: self.name, columns: Self.columns)) }
-        guard let fraction = state.fraction else { return }
-        let tenth = Int(fraction * 10)
-        guard tenth > self.lastTenth else { return }
-        self.lastTenth = tenth
+        guard let percent = state.percent, percent / 10 > self.lastTenth else { return }
+        self.lastTenth = percent / 10
         let what =
             state.label.isEmpty ? "\(state.bytesDone) of \(state.bytesTotal) bytes" : state.label
         Console.note(
-            "\(tenth * 10) % (\(what))" + (state.bytesPerSecond.map { ", \(ByteSize.rate($0))" } ?? "")
+            "\(percent) % (\(what))" + (state.bytesPerSecond.map { ", \(ByteSize.rate($0))" } ?? "")
         )
     }
 
@@ -111,7 +120,7 @@ struct ProgressBar {
     static func line(_ state: State, name: String, columns: Int) -> String {
         // The last column stays free, or the line would wrap on some terminals.
         let width = max(0, columns - 1)
-        let percent = state.fraction.map { "\(Int($0 * 100))%" } ?? "?%"
+        let percent = state.percent.map { "\($0)%" } ?? "?%"
         let head = String(repeating: " ", count: max(0, 4 - percent.count)) + percent
         guard head.count <= width else { return String(percent.prefix(width)) }
         var tail = ""

@@ -26,7 +26,7 @@ import Testing
                 fixture.copy(file.path, "k"), environment: environment, in: fixture.folder, terminal: terminal)
             if isStopped {
                 try await fixture.wait {
-                    fixture.storedParts("k") >= 3 && terminal.text.contains(isDumb ? "30 % (" : "%")
+                    fixture.storedParts("k") >= 3 && terminal.text.contains(isDumb ? " % (" : "%")
                 }
                 process.send(SIGINT)
             }
@@ -147,6 +147,32 @@ import Testing
                 outcome.errors.unicodeScalars.allSatisfy { $0 == "\n" || $0.properties.generalCategory != .control })
             #expect(outcome.errors.split(separator: "\n").allSatisfy { $0.hasPrefix("ossmp: ") })
             #expect(outcome.errors.contains("100 % (819217 of 819217 bytes)"))
+        }
+    }
+
+    @Test func `The percents of plain lines are whole ones, rounded down, and 100 is the end`() async throws {
+        try await withToolFixture { fixture in
+            let file = try fixture.file("film.bin", parts: 8)
+            // All but the last 17 bytes are stored, and those are on their way.
+            fixture.hold(9...9)
+            let terminal = try PseudoTerminal(columns: 200)
+            let process = try ToolProcess(
+                fixture.copy(file.path, "k"), environment: fixture.environment, in: fixture.folder, terminal: terminal)
+            try await fixture.wait { fixture.storedParts("k") == 8 && terminal.text.contains(" % (") }
+            process.send(SIGINT)
+            #expect(try await process.outcome().code == 130)
+            let lines = await terminal.end().split(whereSeparator: \.isNewline).compactMap { line -> [Int]? in
+                guard line.contains(" % (") else { return nil }
+                return line.split(whereSeparator: { !$0.isNumber }).prefix(3).compactMap { Int($0) }
+            }
+            #expect((1...10).contains(lines.count))
+            for line in lines {
+                #expect(line.count == 3 && line[2] == file.bytes.count)
+                #expect(line[0] == line[1] * 100 / line[2], "\(line)")
+                #expect(line[0] < 100)
+            }
+            // No two of one tenth.
+            #expect(Set(lines.map { $0[0] / 10 }).count == lines.count)
         }
     }
 
