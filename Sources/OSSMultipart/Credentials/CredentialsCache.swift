@@ -39,6 +39,9 @@ actor CredentialsCache {
     /// Whether a refresh may give other credentials.
     nonisolated var canRefresh: Bool { self.provider.canRefresh }
 
+    /// How many wait for the load under way.
+    var waitingCount: Int { self.waiting.count }
+
     /// The credentials in use; loads them the first time, and renews them ahead of their end.
     func credentials() async throws -> Versioned {
         guard let current else { return try await self.load() }

@@ -61,6 +61,21 @@ private final class Texts: Sendable {
         }
     }
 
+    @Test func `What a middleware takes away is neither signed nor sent`() async throws {
+        let remover = Closure { attempt, next in
+            var attempt = attempt
+            attempt.headers["x-oss-meta-a"] = nil
+            return try await next(attempt)
+        }
+        try await withLocalServer(client: { $0.middlewares = [remover] }) { fixture in
+            var request = PutObjectRequest(bucket: "media", key: "k", body: .bytes([1]))
+            request.headers.metadata = ["a": "1", "b": "2"]
+            _ = try await fixture.client.putObject(request)
+            let head = try await fixture.client.headObject(.init(bucket: "media", key: "k"))
+            #expect(head.metadata == ["b": "2"])
+        }
+    }
+
     @Test func `A failure that is passed on is judged and tried again`() async throws {
         let seen = Texts()
         let watcher = Closure { attempt, next in

@@ -324,6 +324,21 @@ import Testing
         #expect(refused.requests.count == 3)
     }
 
+    @Test func `A request that a shut-down ends says so, whether or not it may have been applied`() async throws {
+        let complete = CompleteMultipartUploadRequest(upload: self.upload, parts: [.init(partNumber: 1, eTag: "E")])
+        for mayBeResent in [true, false] {
+            let transport = ScriptedTransport([.broken(.shutDown), .reply(Self.completed)])
+            let client = try scriptedClient(transport)
+            let error = try await failure {
+                _ = try await client.completeMultipartUpload(
+                    complete, document: OSSClient.completeDocument(complete.parts, count: 1), mayBeResent: mayBeResent)
+            }
+            #expect(error.code == .shutDown)
+            #expect(error.message.contains("make a new one"))
+            #expect(transport.requests.count == 1)
+        }
+    }
+
     @Test func `Status 203 says that the object is stored and the callback failed`() async throws {
         let answer = ScriptedTransport.Answer.refusal(203, "CallbackFailed")
         let client = try scriptedClient(ScriptedTransport([answer]))

@@ -45,6 +45,8 @@ import Testing
         ("http://[::1]:9000", "http://[::1]:9000/media/a%20b//c%2B"),
         ("http://localhost:9000", "http://localhost:9000/media/a%20b//c%2B"),
         ("http://minio", "http://minio/media/a%20b//c%2B"),
+        ("http://oss.localhost:9000", "http://oss.localhost:9000/media/a%20b//c%2B"),
+        ("http://oss.localhost.example", "http://media.oss.localhost.example/a%20b//c%2B"),
     ])
     func `The bucket is in the host unless that cannot be`(endpoint: String, address: String) throws {
         let made = try OSSEndpoint(endpoint).address(bucket: "media", key: "a b//c+", addressing: .automatic)
@@ -87,7 +89,10 @@ import Testing
         ),
         ("media.oss-accelerate.aliyuncs.com", .automatic, "https://oss-accelerate.aliyuncs.com"),
         ("media.cn-hangzhou.oss.aliyuncs.com", .automatic, "https://cn-hangzhou.oss.aliyuncs.com"),
-        ("s3.oss-cn-hangzhou.aliyuncs.com", .automatic, "https://oss-cn-hangzhou.aliyuncs.com"),
+        (
+            "s3.oss-cn-hangzhou.aliyuncs.com", .automatic,
+            "speaks the protocol of S3; give https://oss-cn-hangzhou.aliyuncs.com"
+        ),
         ("oss-cn-hangzhou.aliyuncs.com", .cname, "automatic"), ("oss-cn-hangzhou.aliyuncs.com", .path, "virtual"),
         ("127.0.0.1:9000", .virtualHost, "path"), ("[::1]", .virtualHost, "path"),
         ("oss-cn-hangzhou", .automatic, "https://oss-cn-hangzhou.aliyuncs.com"), ("::1", .automatic, "[::1]"),

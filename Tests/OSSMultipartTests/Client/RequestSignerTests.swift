@@ -455,13 +455,18 @@ final class RecordingSigner: OSSRequestSigner {
         }
     }
 
-    @Test func `Whoever is cancelled while the signer is asked ends at once, and nothing is sent`() async throws {
+    @Test(arguments: [false, true])
+    func `Whoever is cancelled while the signer is asked ends at once, and nothing is sent`(isRefusal: Bool)
+        async throws
+    {
         let service = try Form.headersV4.service()
         struct Interrupted: Error {}
         let signer = RecordingSigner { request, _ in
             if request.query["partNumber"] != nil {
                 // As a library does that has its own word for it.
-                do { try await Task.sleep(for: .seconds(3600)) } catch { throw Interrupted() }
+                do { try await Task.sleep(for: .seconds(3600)) } catch {
+                    throw isRefusal ? OSSSigningRefusal("interrupted") : Interrupted() as any Error
+                }
             }
             return try await service.sign(request)
         }

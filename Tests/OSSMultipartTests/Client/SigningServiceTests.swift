@@ -20,15 +20,16 @@ import Testing
 
     private func request(
         _ method: String = "PUT", bucket: String = "media", key: String? = "k", query: [String: String] = [:],
-        headers: [String: String] = [:]
+        headers: [String: String] = [:], refusal: String? = nil
     ) throws -> OSSSigningRequest {
         // As it comes from a program in another language.
         struct Value: Encodable {
             let method: String, bucket: String, key: String?, query: [String: String], headers: [String: String]
+            let refusal: String?
             var contentLength = 0
             var url = "https://media.oss-cn-hangzhou.aliyuncs.com/k?left=over"
         }
-        let value = Value(method: method, bucket: bucket, key: key, query: query, headers: headers)
+        let value = Value(method: method, bucket: bucket, key: key, query: query, headers: headers, refusal: refusal)
         return try JSONDecoder().decode(OSSSigningRequest.self, from: JSONEncoder().encode(value))
     }
 
@@ -95,6 +96,30 @@ import Testing
         // With V4 these can be nothing else.
         _ = try await service.sign(self.request(key: "k?acl"))
         _ = try await service.sign(self.request("GET", query: ["versionId": "V&acl"]))
+    }
+
+    @Test func `A refusal of the key asks for another, and any other refusal asks for none`() async throws {
+        let loads = Counter()
+        let service = try OSSSigningService(
+            region: "cn-hangzhou",
+            credentials: .refreshing {
+                try OSSCredentials(accessKeyID: "ak\(loads.next())", accessKeySecret: "sk", securityToken: "t")
+            }, surroundings: Waits().surroundings)
+        func keyID(_ refusal: String?) async throws -> String? {
+            let signed = try await service.sign(self.request(refusal: refusal))
+            let authorization = signed.headers["Authorization"]
+            return authorization?.split(separator: "/").first.map { String($0.split(separator: "=").last ?? "") }
+        }
+        for refusal in [nil, "SignatureDoesNotMatch", "RequestTimeTooSkewed", "AccessDenied", ""] {
+            let id = try await keyID(refusal)
+            #expect(id == "ak0")
+        }
+        for (refusal, expected) in [
+            ("SecurityTokenExpired", "ak1"), ("InvalidSecurityToken", "ak2"), ("InvalidAccessKeyId", "ak3"),
+        ] {
+            let id = try await keyID(refusal)
+            #expect(id == expected)
+        }
     }
 
     @Test func `A URL is good for as long as was asked, and signs every header field`() async throws {

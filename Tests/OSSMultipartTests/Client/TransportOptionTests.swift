@@ -348,6 +348,27 @@ import Testing
         } throws: { ($0 as? OSSError)?.code == .invalidConfiguration }
     }
 
+    @Test(arguments: ["connectTimeout", "idleTimeout", "totalTimeout"])
+    func `A service that says nothing is given up after the time-out of the configuration`(name: String) async throws {
+        // Connections wait in its queue: they come about, and nothing else happens on them.
+        let silent = try TestSocket.listening()
+        let port = try silent.port
+        let error = try await failure {
+            // With TLS the connection has not come about before the other side has answered.
+            let scheme = name == "connectTimeout" ? "https" : "http"
+            try await self.withClient(
+                "\(scheme)://127.0.0.1:\(port)",
+                {
+                    $0.connectTimeout = name == "connectTimeout" ? .milliseconds(200) : .seconds(3600)
+                    $0.idleTimeout = name == "idleTimeout" ? .milliseconds(200) : .seconds(3600)
+                    $0.totalTimeout = name == "totalTimeout" ? .milliseconds(200) : nil
+                }
+            ) { _ = try await $0.getBucketLocation(.init(bucket: "media")) }
+        }
+        #expect(error.code == .timeout)
+        #expect(error.message.contains("longer \(name)"))
+    }
+
     @Test func `An interface that is not there is a failure to connect`() async throws {
         try await withLocalServer(client: {
             $0.localAddress = "203.0.113.7"

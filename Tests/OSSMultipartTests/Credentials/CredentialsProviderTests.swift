@@ -28,6 +28,25 @@ import Testing
         try TestFile(folder + "/config", Array(text.utf8)).url
     }
 
+    // MARK: Keys
+
+    @Test(arguments: ["", " ", "x y", "a\n", "\ta", "a\u{7F}", "schlüssel"])
+    func `What can be no ID, no secret and no token is refused by name, and not shown`(text: String) throws {
+        for (name, make) in [
+            ("access key ID", { try OSSCredentials(accessKeyID: text, accessKeySecret: "s") }),
+            ("access key secret", { try OSSCredentials(accessKeyID: "id", accessKeySecret: text) }),
+            ("security token", { try OSSCredentials(accessKeyID: "id", accessKeySecret: "s", securityToken: text) }),
+        ] as [(String, () throws -> OSSCredentials)] {
+            #expect {
+                try make()
+            } throws: { error in
+                guard let error = error as? OSSError, error.code == .missingCredentials else { return false }
+                return error.message.contains("the \(name) \(text.isEmpty ? "is empty" : "holds")")
+                    && (text.count < 2 || !error.message.contains(text))
+            }
+        }
+    }
+
     // MARK: Files
 
     @Test(
@@ -39,6 +58,11 @@ import Testing
             ),
             ("[default]\naccessKeyId=id\naccessKeySecret=se=cret\nstsToken=\n", nil, nil),
             ("[default]\na=b\n[profile dev]\naccessKeyId=id\naccessKeySecret=se=cret\n", "dev", nil),
+            // A section of nothing but comments is none.
+            (
+                "[Credentials]\n# accessKeyID=old\n;accessKeySecret=old\n[default]\naccessKeyID=id\n"
+                    + "accessKeySecret=se=cret\n", nil, nil
+            ),
         ] as [(String, String?, String?)])
     func `The file of ossutil is read`(text: String, profile: String?, token: String?) async throws {
         try await withTemporaryFolder { folder in
@@ -135,9 +159,19 @@ import Testing
         #expect(!message.contains("hush"))
     }
 
+    @Test(arguments: ["exit 3", "kill -9 $$"])
+    func `A program that fails is told of, whatever it printed before`(end: String) async throws {
+        let printing = #"printf '{"AccessKeyId":"hush","AccessKeySecret":"hush"}'"#
+        let message = try await self.refusal(.process(["sh", "-c", "\(printing); \(end)"]))
+        #expect(message.hasSuffix(end == "exit 3" ? "sh, ended with status 3" : "sh, was killed"))
+        #expect(!message.contains("hush"))
+    }
+
     @Test func `A program that does not end, or prints without end, is killed`() async throws {
+        let clock = ContinuousClock(), start = clock.now
         let slow = try await self.refusal(.process(["sleep", "3600"], timeLimit: .milliseconds(50)))
         #expect(slow.contains("cannot be run"))
+        #expect(clock.now - start < .seconds(30), "the limit is not the one that was asked for")
         let endless = try await self.refusal(.process(["yes"]))
         #expect(endless.contains("cannot be run"))
     }

@@ -29,6 +29,9 @@ import Testing
                 .init(bucket: LocalFixture.bucket, key: "log", position: 3, body: .file(file.url)))
             #expect(third.nextPosition == 5)
             #expect(try await fixture.object("log") == [1, 2, 3, 4, 5])
+            // Each reply was believed: a checksum of the wrong bytes would have made the client ask again and look.
+            #expect(fixture.count("AppendObject") == 3)
+            #expect(fixture.count("HeadObject") == 0)
         }
     }
 

@@ -43,6 +43,25 @@ import Testing
         #expect(transport.requests[0].url.hasSuffix("/k?versionId=V"))
     }
 
+    @Test(arguments: ["", "a b", "a\n", "é"])
+    func `An ETag that can be none is refused before anything is sent`(eTag: String) async throws {
+        let transport = ScriptedTransport([])
+        let client = try scriptedClient(transport)
+        for set: (inout OSSConditions) -> Void in [{ $0.ifMatch = eTag }, { $0.ifNoneMatch = eTag }] {
+            var head = HeadObjectRequest(bucket: "media", key: "k")
+            set(&head.conditions)
+            var get = GetObjectRequest(bucket: "media", key: "k")
+            set(&get.conditions)
+            let calls: [() async throws -> Void] = [
+                { [head] in _ = try await client.headObject(head) },
+                { [get] in _ = try await client.getObject(get) },
+                { [head] in _ = try await client.presign(.headObject(head)) },
+            ]
+            for call in calls { #expect(try await failure(call).code == .invalidArgument) }
+        }
+        #expect(transport.requests.isEmpty)
+    }
+
     @Test func `Conditions that do not hold are told apart`() async throws {
         try await withLocalServer { fixture in
             try await fixture.server.putObject(bucket: LocalFixture.bucket, key: "k", data: [1])

@@ -130,6 +130,21 @@ import Testing
         #expect(url.expiration == end)
     }
 
+    @Test func `A URL for a version names it, and without one it names none`() async throws {
+        let client = try scriptedClient(ScriptedTransport([]))
+        for version in ["V+1", nil] {
+            var head = HeadObjectRequest(bucket: "media", key: "k")
+            head.versionID = version
+            var get = GetObjectRequest(bucket: "media", key: "k")
+            get.versionID = version
+            for operation in [OSSPresignedOperation.headObject(head), .getObject(get)] {
+                let url = try await client.presign(operation).url
+                #expect(url.contains("versionId=V%2B1&") == (version != nil))
+                #expect(url.contains("versionId") == (version != nil))
+            }
+        }
+    }
+
     @Test func `What cannot be signed is refused, and nothing printed holds the signature`() async throws {
         let client = try scriptedClient(ScriptedTransport([]))
         let upload = OSSMultipartUpload(bucket: "media", key: "k", uploadID: "U")
