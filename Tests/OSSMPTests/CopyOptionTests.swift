@@ -349,13 +349,20 @@ import Testing
                 ["ls-uploads", "oss://media"], ["ls-parts", "oss://media/k", "--upload-id", "X"],
                 ["abort", "oss://media/k", "--all"], ["abort", "oss://media", "--older-than", "1d"],
             ] {
-                for json in [[], ["--json"]] {
-                    let outcome = try await fixture.run(command + json, environment: environment)
+                for more in [[], ["--json"]] + (command[0] == "cp" ? [["-v"]] : []) {
+                    let outcome = try await fixture.run(command + more, environment: environment)
                     #expect(outcome.code == 1, "\(command)")
                     for secret in ["WRONGSECRET", "WRONGTOKEN", "OSS4-HMAC", "Signature="] {
                         #expect(!outcome.text.contains(secret), "\(command) \(outcome.text)")
                     }
                 }
+            }
+            // A signed URL is one secret, and says so; the key that it was made with is not in it.
+            for more in [[], ["--json"]] {
+                let outcome = try await fixture.run(["sign", "oss://media/k"] + more, environment: environment)
+                #expect(outcome.code == 0 && outcome.output.contains("x-oss-signature="))
+                #expect(!outcome.text.contains("WRONGSECRET"))
+                #expect(!outcome.errors.contains("WRONGTOKEN"))
             }
         }
     }
