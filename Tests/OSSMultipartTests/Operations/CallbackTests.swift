@@ -127,6 +127,17 @@ import Testing
         #expect(joined.code == .outcomeUnknown)
     }
 
+    @Test func `A callback that failed for no reason that is told has failed all the same`() async throws {
+        let client = try scriptedClient(ScriptedTransport(Array(repeating: .reply(status: 203), count: 2)))
+        var put = PutObjectRequest(bucket: "media", key: "k", body: .bytes([1]))
+        put.callback = OSSCallback(url: "http://a.example", body: "b")
+        let outcome = try await client.putObject(put).callback
+        #expect(outcome?.failure == "no reason given")
+        // Whoever did not ask for one hears of it as well.
+        put.callback = nil
+        #expect(try await client.putObject(put).callback?.hasSucceeded == false)
+    }
+
     @Test func `Without a callback there is no outcome`() async throws {
         try await withLocalServer { fixture in
             let result = try await fixture.uploader().upload(.bytes(randomBytes(10)), to: fixture.destination)

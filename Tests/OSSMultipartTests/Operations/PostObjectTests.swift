@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: swift-oss-multipart authors
 
+import CurlTransport
 import FoundationEssentials
 import OSSLocalServer
 import OSSWire
@@ -40,7 +41,58 @@ import Testing
             let head = try await fixture.client.headObject(.init(bucket: LocalFixture.bucket, key: "k"))
             #expect(head.contentType == "text/x-sample")
             #expect(head.metadata["color"] == "blue")
+            #expect(
+                try await fixture.client.getObjectACL(.init(bucket: LocalFixture.bucket, key: "k")).acl == "public-read"
+            )
         }
+    }
+
+    @Test(arguments: [OSSClient.SignatureVersion.v4, .v1])
+    func `A form of temporary credentials has their token`(version: OSSClient.SignatureVersion) async throws {
+        let account = OSSServer.Account(accessKeyID: "STS.1", accessKeySecret: "secret", securityToken: "a/to+ken=")
+        try await withLocalServer(
+            { $0.accounts = [account] }, client: { $0.signatureVersion = version },
+            credentials: .fixed(
+                OSSCredentials(accessKeyID: "STS.1", accessKeySecret: "secret", securityToken: "a/to+ken="))
+        ) { fixture in
+            _ = try await fixture.client.postObject(.init(bucket: LocalFixture.bucket, key: "k", body: .bytes([1])))
+            #expect(try await fixture.object("k") == [1])
+        }
+    }
+
+    @Test func `What cannot be sent is refused before anything is sent`() async throws {
+        let transport = ScriptedTransport([])
+        let client = try scriptedClient(transport)
+        try await withTemporaryFolder { folder in
+            let large = try SparseFile(folder + "/large", size: Limits.maximumPartSize + 1)
+            var wrong = PostObjectRequest(bucket: "media", key: "k", body: .bytes([1]))
+            wrong.headers.contentType = "a\r\nb"
+            var callback = PostObjectRequest(bucket: "media", key: "k", body: .bytes([1]))
+            callback.callback = OSSCallback(url: "nowhere", body: "b")
+            for request in [wrong, callback, .init(bucket: "media", key: "k", body: .file(large.url))] {
+                let error = try await failure { _ = try await client.postObject(request) }
+                #expect(error.code == .invalidArgument)
+            }
+        }
+        #expect(transport.requests.isEmpty)
+    }
+
+    @Test func `What the reply says is told, and one that says nothing is none`() async throws {
+        for forbids in [true, false] {
+            let transport = ScriptedTransport([.reply(), .reply(headers: ["ETag": "\"E\"", "x-oss-version-id": "V"])])
+            let client = try scriptedClient(transport)
+            var request = PostObjectRequest(bucket: "media", key: "k", body: .bytes([1, 2]))
+            request.headers.forbidsOverwrite = forbids
+            let result = try await client.postObject(request)
+            #expect((result.eTag, result.versionID) == ("E", "V"))
+            // The first was asked again; whether the transport may do so unseen depends.
+            #expect(transport.requests.map(\.isIdempotent) == [!forbids, !forbids])
+        }
+        let silent = try scriptedClient(ScriptedTransport(Array(repeating: .reply(), count: 9)))
+        let error = try await failure {
+            _ = try await silent.postObject(.init(bucket: "media", key: "k", body: .bytes([1])))
+        }
+        #expect(error.code == .malformedReply)
     }
 
     @Test func `A form whose connection breaks is sent again, whole`() async throws {
@@ -119,6 +171,32 @@ import Testing
             #expect(try await post("in/b", [1]) == 400)
             #expect(try await post("in/b", [1, 2, 3, 4, 5, 6]) == 400)
             #expect(try await fixture.object("in/b") == nil)
+        }
+    }
+
+    @Test func `A form is good for its key, its headers and its time alone`() async throws {
+        // The server's clock is ten minutes ahead, which the client does not know yet.
+        try await withLocalServer({ $0.clockOffset = .seconds(600) }) { fixture in
+            var request = OSSPostFormRequest(bucket: LocalFixture.bucket, key: "in/a")
+            request.headers.metadata = ["color": "blue"]
+            request.lifetime = .seconds(700)
+            let form = try await fixture.client.postForm(request)
+            func post(_ change: (OSSPostForm.Field) -> OSSPostForm.Field = { $0 }) async throws -> Int {
+                try await Self.post(form.url, form.fields.map(change), [1], fixture)
+            }
+            #expect(try await post { $0.name == "key" ? .init(name: "key", value: "in/ab") : $0 } == 403)
+            #expect(try await post { $0.name == "x-oss-meta-color" ? .init(name: $0.name, value: "red") : $0 } == 403)
+            #expect(fixture.server.keys(bucket: LocalFixture.bucket).isEmpty)
+            #expect(try await post() == 200)
+            request.lifetime = .seconds(500)
+            let late = try await fixture.client.postForm(request)
+            #expect(try await Self.post(late.url, late.fields, [1], fixture) == 403)
+        }
+        try await withLocalServer({ $0.clockOffset = .seconds(7200) }) { fixture in
+            // A clock that is off is corrected by the first request, and forms are made by the corrected one.
+            _ = try await fixture.client.getBucketLocation(.init(bucket: LocalFixture.bucket))
+            let form = try await fixture.client.postForm(.init(bucket: LocalFixture.bucket, key: "k"))
+            #expect(try await Self.post(form.url, form.fields, [1], fixture) == 200)
         }
     }
 

@@ -86,6 +86,31 @@ import Testing
         }
     }
 
+    @Test func `A name that is not UTF-8 is passed over and told`() async throws {
+        try await self.withTree { path in
+            // é in Latin-1, which no key can hold as it is.
+            let made = try await BlockingExecutor(threads: 1).run { () throws(any Error) in
+                try ChildProcess.run(
+                    ["sh", "-c", #"touch "$0/$(printf 'caf\351')""#, path], outputLimit: 1000, timeLimit: .seconds(240))
+            }
+            #expect(made.exitStatus == 0)
+            let listing = try await OSSFolder(URL(filePath: path)).listing()
+            #expect(listing.files.count == Self.tree.count)
+            #expect(listing.passedOver.count == 1)
+            #expect(listing.passedOver.first?.hasSuffix("its name is not UTF-8") == true)
+        }
+    }
+
+    @Test func `Whoever is cancelled does not walk`() async throws {
+        try await self.withTree { path in
+            let walk = Task {
+                unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+                return try await OSSFolder(URL(filePath: path)).listing()
+            }
+            await #expect(throws: CancellationError.self) { try await walk.value }
+        }
+    }
+
     @Test func `A folder that cannot be walked is an error`() async throws {
         try await self.withTree { path in
             for wrong in [path + "/a.txt", path + "/none"] {

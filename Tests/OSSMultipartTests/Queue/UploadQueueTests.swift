@@ -371,12 +371,14 @@ private struct ChangeAtComplete: OSSMiddleware {
             task.pause()
             for await event in events where event.kind == .paused { break }
             #expect(task.snapshot.isPaused)
+            #expect(task.snapshot.filesAtWork == 0)
             fixture.server.removeAllRequests()
             task.resume()
             let result = try await task.value
             #expect(result.failed.isEmpty)
             #expect(Set(fixture.server.requests.compactMap(\.key)) == ["k1"])
             #expect(task.snapshot.filesStored == 3)
+            #expect(!task.snapshot.isPaused)
             try await self.areStored(files, fixture)
         }
     }
@@ -401,6 +403,81 @@ private struct ChangeAtComplete: OSSMiddleware {
             #expect(task.snapshot.bytesDone == files.reduce(0) { $0 + Int64($1.bytes.count) })
             #expect(task.snapshot.bytesTotal == task.snapshot.bytesDone)
         }
+    }
+
+    @Test func `Of each file it is told when it begins and what came of it`() async throws {
+        try await withLocalServer { fixture in
+            var (items, _) = try self.items(fixture, sizes: [0, 10, 20])
+            let (gate, open) = AsyncStream.makeStream(of: Void.self)
+            // It begins, and gets no further until somebody listens.
+            items[0].source = .reading(named: "gated") {
+                for await _ in gate {}
+                return 0
+            } read: { _, _ in
+                0
+            }
+            fixture.server.faults.add(
+                .init(.respond(status: 403, code: "AccessDenied"), operation: "PutObject", key: "k1"))
+            var configuration = OSSUploadQueue.Configuration()
+            configuration.maximumFilesAtWork = 1
+            let queue = OSSUploadQueue(uploader: fixture.uploader(), configuration: configuration)
+            let task = queue.start(items)
+            try await fixture.wait { task.snapshot.filesAtWork == 1 }
+            let events = task.events
+            open.finish()
+            var told: [String] = []
+            for await event in events where event.kind != .snapshot {
+                let end = event.file.map { $0.error == nil ? " stored" : " failed" } ?? ""
+                told.append("\(event.kind) \(event.index ?? -1)\(end)")
+            }
+            #expect(
+                told.suffix(5) == [
+                    "fileEnded 0 stored", "fileBegan 1", "fileEnded 1 failed", "fileBegan 2", "fileEnded 2 stored",
+                ])
+        }
+    }
+
+    @Test func `Progress of a later run tells what was stored before and what failed`()
+        async throws
+    {
+        try await withLocalServer { fixture in
+            let (items, _) = try self.items(fixture, sizes: [10, 20, 30])
+            fixture.server.faults.add(
+                .init(.respond(status: 403, code: "AccessDenied"), operation: "PutObject", key: "k2"))
+            let queue = OSSUploadQueue(uploader: fixture.uploader())
+            for before in [0, 2] {
+                let task = queue.start(items, manifest: "batch")
+                let result = try await task.value
+                let snapshot = task.snapshot
+                #expect((snapshot.filesTotal, snapshot.filesStored, snapshot.filesFailed) == (3, 2, 1))
+                #expect(snapshot.filesStoredBefore == before)
+                #expect(result.files.count { $0.wasStoredBefore } == before)
+            }
+        }
+    }
+
+    @Test func `Only what this run sent counts for the rate, also when its files have ended`() {
+        let items = (0..<2).map {
+            OSSUploadQueue.Item(.bytes([]), to: .init(bucket: LocalFixture.bucket, key: "k\($0)"))
+        }
+        let progress = QueueProgress(items)
+        let file = OSSQueueResult.File(source: "", destination: items[0].destination)
+        let resumed = progress.began(0)
+        resumed.begin(bytesTotal: 10, partsTotal: 2)
+        resumed.resumed(parts: [1, 2], bytes: 10)
+        #expect(progress.snapshot.bytesDone == 10)
+        #expect(progress.snapshot.bytesPerSecond == nil)
+        progress.ended(0, file)
+        #expect(progress.snapshot.bytesPerSecond == nil)
+        let sent = progress.began(1)
+        sent.begin(bytesTotal: 7, partsTotal: 1)
+        sent.resumed(parts: [], bytes: 0)
+        _ = sent.partBegan(1)
+        sent.partStored(1, bytes: 7)
+        #expect((progress.snapshot.bytesPerSecond ?? 0) > 0)
+        progress.ended(1, file)
+        #expect((progress.snapshot.bytesPerSecond ?? 0) > 0)
+        #expect(progress.snapshot.bytesDone == 17)
     }
 
     // MARK: Deleting
@@ -472,6 +549,22 @@ private struct ChangeAtComplete: OSSMiddleware {
         }
     }
 
+    @Test func `A file of which a slice was stored, and one that a link led to, are not deleted`() async throws {
+        try await withLocalServer { fixture in
+            let file = try fixture.file("whole", size: 1000)
+            let link = fixture.folder + "/link"
+            try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: file.path)
+            var configuration = OSSUploadQueue.Configuration()
+            configuration.deletesStoredFiles = true
+            let result = try await OSSUploadQueue(uploader: fixture.uploader(), configuration: configuration).upload([
+                .init(.file(file.url, range: 0..<1000), to: .init(bucket: LocalFixture.bucket, key: "k0")),
+                .init(.file(URL(filePath: link)), to: .init(bucket: LocalFixture.bucket, key: "k1")),
+            ])
+            #expect(result.files.map(\.wasDeleted) == [false, false])
+            #expect(FileManager.default.contents(atPath: link) == Data(file.bytes))
+        }
+    }
+
     // MARK: What cannot be
 
     @Test
@@ -486,6 +579,7 @@ private struct ChangeAtComplete: OSSMiddleware {
             for (items, configure) in [
                 ([one, one], { _ in }), ([.init(.stream(stream), to: destination)], { _ in }),
                 ([one], { $0.maximumFilesAtWork = 0 }), ([one], { $0.maximumRequestsInFlight = 0 }),
+                ([one], { $0.maximumFilesAtWork = 1001 }), ([one], { $0.maximumRequestsInFlight = 101 }),
             ] as [([OSSUploadQueue.Item], (inout OSSUploadQueue.Configuration) -> Void)] {
                 var configuration = OSSUploadQueue.Configuration()
                 configure(&configuration)
@@ -498,11 +592,55 @@ private struct ChangeAtComplete: OSSMiddleware {
         }
     }
 
-    @Test func `Missing credentials are told once`() async throws {
-        try await withLocalServer(credentials: .refreshing { throw Unexpected("no key") }) { fixture in
-            let (items, _) = try self.items(fixture, sizes: [10, 20, 30])
-            let error = try await failure { _ = try await OSSUploadQueue(uploader: fixture.uploader()).upload(items) }
+    @Test func `Missing credentials are told once, before a manifest is made or a file opened`() async throws {
+        let asked = Counter()
+        let provider = OSSCredentialsProvider.refreshing {
+            _ = asked.next()
+            throw Unexpected("no key")
+        }
+        try await withLocalServer(credentials: provider) { fixture in
+            let (items, _) = try self.items(fixture, sizes: [10, 20, 3 * Self.part])
+            let task = OSSUploadQueue(uploader: fixture.uploader()).start(items, manifest: "batch")
+            let events = task.events
+            let error = try await failure { _ = try await task.value }
             #expect(error.code == .missingCredentials)
+            for await event in events { #expect(event.kind == .snapshot) }
+            #expect(asked.value == 1)
+            #expect(fixture.records.isEmpty)
+        }
+    }
+
+    @Test func `Credentials that end and cannot be renewed end the queue, and its manifest is kept`() async throws {
+        let account = OSSServer.Account.test
+        let asked = Counter()
+        let provider = OSSCredentialsProvider.refreshing {
+            if asked.next() > 0 { throw Unexpected("no key any more") }
+            return try OSSCredentials(accessKeyID: account.accessKeyID, accessKeySecret: account.accessKeySecret)
+        }
+        try await withLocalServer(credentials: provider) { fixture in
+            let (items, _) = try self.items(fixture, sizes: [10, 20, 30, 40])
+            fixture.server.faults.add(
+                .init(.respond(status: 403, code: "SecurityTokenExpired"), operation: "PutObject", key: "k1"))
+            var configuration = OSSUploadQueue.Configuration()
+            configuration.maximumFilesAtWork = 1
+            let queue = OSSUploadQueue(uploader: fixture.uploader(), configuration: configuration)
+            let error = try await failure { _ = try await queue.upload(items, manifest: "batch") }
+            #expect(error.code == .missingCredentials)
+            #expect(fixture.server.keys(bucket: LocalFixture.bucket) == ["k0"])
+            #expect(fixture.records == ["batch.manifest.journal"])
+        }
+    }
+
+    @Test func `A client that is shut down, and an uploader that cannot be, end the queue at once`() async throws {
+        try await withLocalServer { fixture in
+            let (items, _) = try self.items(fixture, sizes: [10, 20])
+            let wrong = OSSUploadQueue(uploader: fixture.uploader { $0.partsInFlight = .fixed(0) })
+            #expect(try await failure { _ = try await wrong.upload(items) }.code == .invalidConfiguration)
+            fixture.server.faults.add(.init(.delay(.seconds(3600)), operation: "PutObject"))
+            let task = OSSUploadQueue(uploader: fixture.uploader()).start(items)
+            try await fixture.wait { fixture.server.faults.count(ofOperation: "PutObject") == 2 }
+            await fixture.client.shutDown()
+            #expect(try await failure { _ = try await task.value }.code == .shutDown)
         }
     }
 }
@@ -552,19 +690,3 @@ private struct ChangeAtComplete: OSSMiddleware {
         #expect(slots.waitingCount == 0)
     }
 }
-    @Test func `A file of which a slice was stored, and one that a link led to, are not deleted`() async throws {
-        try await withLocalServer { fixture in
-            let file = try fixture.file("whole", size: 1000)
-            let link = fixture.folder + "/link"
-            try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: file.path)
-            var configuration = OSSUploadQueue.Configuration()
-            configuration.deletesStoredFiles = true
-            let result = try await OSSUploadQueue(uploader: fixture.uploader(), configuration: configuration).upload([
-                .init(.file(file.url, range: 0..<1000), to: .init(bucket: LocalFixture.bucket, key: "k0")),
-                .init(.file(URL(filePath: link)), to: .init(bucket: LocalFixture.bucket, key: "k1")),
-            ])
-            #expect(result.files.map(\.wasDeleted) == [false, false])
-            #expect(FileManager.default.contents(atPath: link) == Data(file.bytes))
-        }
-    }
-

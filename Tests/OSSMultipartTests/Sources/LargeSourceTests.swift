@@ -104,6 +104,43 @@ import Testing
         }
     }
 
+    @Test(arguments: [0, 1])
+    func `A stream of unknown length fills 10,000 parts, and one that has more publishes nothing`(extra: Int)
+        async throws
+    {
+        try await withTemporaryFolder { folder in
+            let service = TakingService()
+            var uploader = try self.uploader(service, folder, partSize: LocalFixture.partSize)
+            var configuration = uploader.configuration
+            // So small that the parts cannot grow.
+            configuration.streamBufferLimit = LocalFixture.partSize
+            uploader = OSSUploader(
+                client: uploader.client, checkpoints: uploader.checkpoints, configuration: configuration)
+            let size = 10_000 * Int(LocalFixture.partSize)
+            let zeros = [UInt8](repeating: 0, count: 1 << 20), left = Lock(size + extra)
+            let stream = AsyncStream<ArraySlice<UInt8>> {
+                left.withLock { left in
+                    let count = min(left, zeros.count)
+                    left -= count
+                    return count > 0 ? zeros[..<count] : nil
+                }
+            }
+            let task = uploader.start(.stream(stream), to: .init(bucket: "media", key: "k"))
+            if extra == 0 {
+                let result = try await task.value
+                #expect((result.size, result.partsSent) == (Int64(size), 10_000))
+                #expect(result.proof == .crc64)
+            } else {
+                let error = try await failure { _ = try await task.value }
+                #expect(error.code == .invalidArgument)
+                #expect(error.message.contains("more than \(size) bytes"))
+                #expect(!service.isCompleted && service.isAborted)
+            }
+            #expect(service.parts.count == 10_000 && service.parts.last?.number == 10_000)
+            await uploader.client.shutDown()
+        }
+    }
+
     @Test func `A slice on both sides of 4 GiB is stored byte for byte`() async throws {
         try await withLocalServer { fixture in
             let path = fixture.folder + "/sparse"
@@ -131,6 +168,8 @@ private final class TakingService: HTTPTransport {
     private struct State {
         var parts: [Part] = []
         var refused: Int?
+        var isCompleted = false
+        var isAborted = false
     }
     private let state: Lock<State>
     private static let eTag = String(repeating: "F", count: 32)
@@ -140,6 +179,10 @@ private final class TakingService: HTTPTransport {
 
     /// The parts that were taken, in the order they came.
     var parts: [Part] { self.state.withLock(\.parts) }
+    /// Whether the parts were joined.
+    var isCompleted: Bool { self.state.withLock(\.isCompleted) }
+    /// Whether the upload was given up.
+    var isAborted: Bool { self.state.withLock(\.isAborted) }
 
     /// CRC-64 of so many zeros, made of those of halves.
     static func checksum(ofZeros count: Int64) -> UInt64 {
@@ -159,6 +202,12 @@ private final class TakingService: HTTPTransport {
         }
         switch request.method {
         case "PUT": return try self.take(request)
+        case "DELETE":
+            self.state.withLock { $0.isAborted = true }
+            return TransportResponse(status: 204)
+        case "GET" where self.isAborted:
+            return TransportResponse(
+                status: 404, body: Array("<Error><Code>NoSuchUpload</Code><Message>gone</Message></Error>".utf8))
         case "GET":
             let parts = self.parts.map { part in
                 "<Part><PartNumber>\(part.number)</PartNumber><ETag>\"\(Self.eTag)\"</ETag><Size>\(part.length)</Size>"
@@ -166,6 +215,7 @@ private final class TakingService: HTTPTransport {
             }
             return document("ListParts", parts.joined())
         case "POST" where request.url.contains("uploadId"):
+            self.state.withLock { $0.isCompleted = true }
             let whole = Self.checksum(ofZeros: self.parts.reduce(0) { $0 + $1.length })
             return document("CompleteMultipartUpload", "<ETag>E</ETag>", ["x-oss-hash-crc64ecma": "\(whole)"])
         default: return document("InitiateMultipartUpload", "<UploadId>UPLOAD</UploadId>")
@@ -174,9 +224,14 @@ private final class TakingService: HTTPTransport {
 
     private func take(_ request: TransportRequest) throws -> TransportResponse {
         let digits = request.url.split(separator: "partNumber=").last?.prefix(while: \.isNumber) ?? ""
-        guard let number = Int(digits), case .file(let file, let offset, let length) = request.body,
-            try file.status().size >= offset + length
-        else { throw Unexpected("no part of a file: \(request.url)") }
+        let (offset, length): (Int64, Int64)
+        switch request.body {
+        case .file(let file, offset: let start, length: let count) where try file.status().size >= start + count:
+            (offset, length) = (start, count)
+        case .memory(let bytes): (offset, length) = (0, Int64(bytes.count))
+        default: throw Unexpected("no part of a file or a stream: \(request.url)")
+        }
+        guard let number = Int(digits) else { throw Unexpected("no part: \(request.url)") }
         let isRefused = self.state.withLock { state in
             defer { if state.refused == number { state.refused = nil } }
             guard state.refused != number else { return true }

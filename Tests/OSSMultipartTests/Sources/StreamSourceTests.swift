@@ -379,6 +379,31 @@ import Testing
         }
     }
 
+    @Test(arguments: ["other bytes", "shorter", "longer"])
+    func `What an earlier run completed is not taken for another stream`(kind: String) async throws {
+        try await withLocalServer { fixture in
+            let bytes = randomBytes(4 * Self.part)
+            fixture.server.faults.add(.init(.commitThenDrop, operation: "CompleteMultipartUpload"))
+            fixture.server.faults.add(.init(.respond(status: 403, code: "AccessDenied"), operation: "HeadObject"))
+            let error = try await failure {
+                _ = try await fixture.uploader().upload(self.replayable(bytes), to: fixture.destination)
+            }
+            #expect(error.code == .outcomeUnknown)
+            fixture.server.faults.removeAll()
+            fixture.server.removeAllRequests()
+            var other = bytes
+            switch kind {
+            case "shorter": other.removeLast(Self.part)
+            case "longer": other += randomBytes(Self.part)
+            default: other[3 * Self.part] ^= 1
+            }
+            let result = try await fixture.uploader().upload(self.replayable(other), to: fixture.destination)
+            #expect(fixture.partsSent == Array(1...(other.count / Self.part)))
+            #expect(result.partsResumed == 0)
+            #expect(try await fixture.object() == other)
+        }
+    }
+
     @Test func `A stream that can be read once is not paused, and its length is known at its end`() async throws {
         try await withLocalServer { fixture in
             let bytes = randomBytes(3 * Self.part + 7)

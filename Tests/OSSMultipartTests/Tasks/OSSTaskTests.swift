@@ -136,6 +136,8 @@ import Testing
         #expect(try await OSSTask(priority: .background) { Task.basePriority }.value == .background)
         let next = OSSTask { 1 }.continueWith(priority: .utility) { _ in Task.basePriority }
         #expect(try await next.value == .utility)
+        let tasks = try scriptedClient(ScriptedTransport([])).tasks.withPriority(.background)
+        #expect(try await tasks.start { _ in Task.basePriority }.value == .background)
     }
 
     // MARK: Many

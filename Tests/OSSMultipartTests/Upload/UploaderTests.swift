@@ -5,6 +5,7 @@ import FoundationEssentials
 import OSSLocalServer
 import OSSWire
 import Synchronization
+import SystemIO
 import Testing
 
 @testable import OSSMultipart
@@ -308,6 +309,35 @@ import Testing
             #expect(try await fixture.object() == file.bytes)
             #expect(loads.withLock { $0 } == 2)
             #expect(fixture.server.requests.contains { $0.errorCode == "SecurityTokenExpired" })
+        }
+    }
+
+    @Test(arguments: [10, 3 * part])
+    func `Credentials that are missing are told before a record is made and a stream is read`(size: Int) async throws {
+        let asked = Counter()
+        let provider = OSSCredentialsProvider.refreshing {
+            _ = asked.next()
+            throw Unexpected("no key")
+        }
+        try await withLocalServer(credentials: provider) { fixture in
+            let file = try fixture.file(size: size)
+            let read = Lock(false)
+            let stream = OSSUploadSource.replayable(named: "tape") {
+                read.withLock { $0 = true }
+                return AsyncStream<[UInt8]> { $0.finish() }
+            }
+            for source in [.file(file.url), .bytes(file.bytes), stream] {
+                let error = try await failure {
+                    _ = try await fixture.uploader().upload(source, to: fixture.destination)
+                }
+                #expect(error.code == .missingCredentials)
+                #expect(error.underlying is Unexpected)
+            }
+            #expect(asked.value == 3, "each upload asks once, and its parts do not")
+            #expect(!read.withLock { $0 })
+            // Not even the folder has been made.
+            #expect(!FileManager.default.fileExists(atPath: fixture.checkpointFolder))
+            #expect(fixture.server.requests.isEmpty)
         }
     }
 
