@@ -24,6 +24,8 @@ import Testing
         let body = patternedBytes(size)
         let server = try RawServer { connection in
             try connection.readRequest()
+            // An interim reply that nobody asked for is not the head.
+            try connection.send("HTTP/1.1 103 Early Hints\r\nX-A: 0\r\n\r\n")
             try connection.send("HTTP/1.1 206 Partial Content\r\nX-A: 1\r\nContent-Length: \(size)\r\n\r\n")
             try connection.send(body)
         }
@@ -128,7 +130,10 @@ import Testing
             }
         }
         try await withTransport { transport in
-            _ = try await transport.execute(self.get(server))
+            var request = self.get(server)
+            // No time-out ends it in the place of what is tested.
+            request.timeouts.idle = .seconds(3600)
+            _ = try await transport.execute(request)
             await ends[0].wait()
 
             let response = try await transport.execute(self.get(server))

@@ -259,7 +259,7 @@ import Testing
 
     // https://github.com/peak/s5cmd/issues/379
     @Test(arguments: [
-        ["cp"], ["cp", "a"], ["cp", "a", "b", "c"], ["cp", "a", "s3://b/k"], ["cp", "a", "oss://"],
+        ["cp"], ["cp", "a"], ["cp", "a", "oss://media/k", "c"], ["cp", "a", "s3://b/k"], ["cp", "a", "oss://"],
         ["cp", "", "oss://media/k"],
         ["cp", "a", "oss://media/k", "--part-size", "8MB"], ["cp", "a", "oss://media/k", "--part-size", "-1"],
         ["cp", "a", "oss://media/k", "--parallel", "0"], ["cp", "a", "oss://media/k", "--verify", "maybe"],

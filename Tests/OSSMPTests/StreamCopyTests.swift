@@ -63,7 +63,7 @@ import Testing
             #expect(outcome.code == 0, "\(outcome.errors)")
             #expect(outcome.output.contains(#""callback":{"succeeded":true,"failure":null,"reply":"{\"a\":1}"}"#))
             #expect(try await fixture.object("k") == file.bytes)
-            #expect(application.requests.count == 1)
+            #expect(application.requests.map(\.bytesReceived) == [Int64("k=k&u=7".utf8.count)])
 
             application.faults.removeAll()
             application.faults.add(.init(.respond(status: 500, code: "Oops")))

@@ -58,6 +58,16 @@ import Testing
         #expect(journal.parts[7] == bare)
     }
 
+    @Test(arguments: [Limits.minimumPartSize, Int64(Int32.max) + 1, 1 << 32, Limits.maximumPartSize])
+    func `A part of any size is read back`(size: Int64) throws {
+        var upload = Self.upload
+        upload.sizes = PartSizes(size)
+        let part = PartReceipt(number: 1, size: size, md5: nil, crc64: 5, eTag: "E")
+        let journal = try self.journal(Journal.beginning(Self.intent) + Journal.line(upload) + Journal.line(part))
+        #expect(journal.upload == upload)
+        #expect(journal.parts[1] == part)
+    }
+
     @Test(arguments: [
         (String(repeating: "0A", count: 16), true), (String(repeating: "0a", count: 16), true),
         (String(repeating: "0B", count: 16), false), ("encrypted", false),

@@ -30,6 +30,15 @@ import Testing
     }
 
     @Test(arguments: [
+        ("http://user@host", "a user name"), ("http://host/path", "a path"), ("http://host?x", "a query"),
+    ])
+    func `What does not belong into an endpoint is named`(text: String, flaw: String) {
+        #expect {
+            try OSSEndpoint(text)
+        } throws: { "\($0)".contains(flaw) }
+    }
+
+    @Test(arguments: [
         ("oss-cn-hangzhou.aliyuncs.com", "cn-hangzhou"), ("oss-us-west-1-internal.aliyuncs.com", "us-west-1"),
         ("cn-hangzhou.oss.aliyuncs.com", "cn-hangzhou"), ("oss-accelerate.aliyuncs.com", nil),
         ("oss-accelerate-overseas.aliyuncs.com", nil), ("127.0.0.1", nil), ("oss-cn-hangzhou.example.com", nil),
