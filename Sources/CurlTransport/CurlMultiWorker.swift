@@ -13,12 +13,18 @@ internal import CCurl
     ///
     /// Commands end it at once; it could as well be for ever.
     private static let idleWait = Duration.seconds(60)
+    /// Longest wait where nobody can end it, in milliseconds.
+    ///
+    /// *Source:* our own choice. *Applies to:* a process that had no descriptor left when the thread began.
+    private static let deafWait: Int32 = 20
 
     private static let globalResult = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 
     private let loop: CurlMultiLoop
     // Owned: made in init, freed in deinit, used on the loop's thread.
     private let multi: UnsafeMutableRawPointer
+    /// Whether others can wake the thread: curl goes without the descriptors for that where there are none left.
+    private let canBeWoken: Bool
     private var transfers: [ObjectIdentifier: CurlTransfer] = [:]
     private var pool: [CurlEasyHandle] = []
     /// Used by the connections until deinit has closed them.
@@ -31,6 +37,8 @@ internal import CCurl
         }
         self.loop = loop
         unsafe self.multi = multi
+        // SAFETY: the handle is the one just made.
+        self.canBeWoken = unsafe curl_multi_wakeup(multi) == CURLM_OK
         unsafe loop.setWakeup(multi)
     }
 
@@ -87,6 +95,7 @@ internal import CCurl
         if let step = self.transfers.values.lazy.compactMap(\.nextStep).min() {
             wait = min(wait, Self.milliseconds(step - .now))
         }
+        if !self.canBeWoken { wait = min(wait, Self.deafWait) }
         if code == CURLM_OK {
             code = self.loop.wait { unsafe curl_multi_poll(self.multi, nil, 0, wait, nil) } ?? CURLM_OK
         }

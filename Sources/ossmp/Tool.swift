@@ -8,6 +8,10 @@ import OSSMultipart
 @main
 enum Tool {
     static func main() async {
+        guard Descriptors.areEnough() else {
+            self.end(
+                after: Descriptors.Shortage(), inJSON: CommandLine.arguments.contains("--json"), command: nil)
+        }
         let signals = Signals()
         let options: Options
         do { options = try Options(CommandLine.arguments) } catch {

@@ -422,4 +422,61 @@ import Testing
             #expect(after.subtracting(before).allSatisfy { $0 == "checkpoints" || $0.hasPrefix("run-") })
         }
     }
+
+    @Test(arguments: [16, 20, 30])
+    func `With hardly a descriptor left a run ends by itself, before anything is sent, and says why`(limit: Int)
+        async throws
+    {
+        try await withToolFixture { fixture in
+            let file = try fixture.file("film.bin", parts: 3)
+            let outcome = try await fixture.run(
+                fixture.copy(file.path, "k"), launcher: ["/usr/bin/prlimit", "--nofile=\(limit):\(limit)", "--"])
+            #expect(outcome.code == 1, "\(outcome.text)")
+            #expect(outcome.errors.contains("ulimit -n"))
+            #expect(fixture.server.requests.isEmpty)
+            // What the user may raise is raised.
+            let raised = try await fixture.run(
+                fixture.copy(file.path, "k"), launcher: ["/usr/bin/prlimit", "--nofile=\(limit):1000", "--"])
+            #expect(raised.code == 0, "\(raised.text)")
+            #expect(try await fixture.object("k") == file.bytes)
+        }
+    }
+
+    // The sanitizers want to be the first library that is loaded.
+    @Test(.disabled(if: ToolProcess.isInstrumented))
+    func `Where curl has no descriptor to be woken by, a run goes on all the same`() async throws {
+        let source = """
+            #define _GNU_SOURCE
+            #include <dlfcn.h>
+            #include <errno.h>
+            #include <string.h>
+            static int refuses(void *caller) {
+                Dl_info info;
+                if (!dladdr(caller, &info) || !info.dli_fname || !strstr(info.dli_fname, "libcurl")) return 0;
+                errno = EMFILE;
+                return 1;
+            }
+            #define REFUSING(name, parameters, arguments) \\
+                int name parameters { \\
+                    if (refuses(__builtin_return_address(0))) return -1; \\
+                    return ((int (*) parameters)dlsym(RTLD_NEXT, #name)) arguments; \\
+                }
+            REFUSING(eventfd, (unsigned count, int flags), (count, flags))
+            REFUSING(pipe, (int ends[2]), (ends))
+            REFUSING(pipe2, (int ends[2], int flags), (ends, flags))
+            REFUSING(socketpair, (int domain, int type, int protocol, int ends[2]), (domain, type, protocol, ends))
+            """
+        try await withToolFixture { fixture in
+            guard let library = try await fixture.library("deaf", source) else { return }
+            let file = try fixture.file("film.bin", parts: 8)
+            var environment = fixture.environment
+            environment["LD_PRELOAD"] = library
+            // A thread that waited for what cannot come would take minutes, and to end as well.
+            let outcome = try await fixture.run(
+                fixture.copy(file.path, "k"), environment: environment,
+                launcher: ["/usr/bin/timeout", "--kill-after=5", "40"])
+            #expect(outcome.code == 0, "\(outcome.text)")
+            #expect(try await fixture.object("k") == file.bytes)
+        }
+    }
 }

@@ -34,14 +34,7 @@ import Testing
                 return pread(file, buffer, count, offset);
             }
             """
-        try Data(source.utf8).write(to: URL(filePath: fixture.folder + "/disk.c"))
-        for compiler in ["cc", "clang"] {
-            let built = try await fixture.run(program: [
-                compiler, "-shared", "-fPIC", "-o", "disk.so", "disk.c", "-ldl",
-            ])
-            if built.code == 0 { return fixture.folder + "/disk.so" }
-        }
-        return nil
+        return try await fixture.library("disk", source)
     }
 
     // The sanitizers want to be the first library that is loaded.

@@ -54,6 +54,18 @@ struct ToolFixture: Sendable {
         ).outcome()
     }
 
+    /// A library, made of C, that a program can be started with; nil where there is no C compiler.
+    func library(_ name: String, _ source: String) async throws -> String? {
+        try Data(source.utf8).write(to: URL(filePath: "\(self.folder)/\(name).c"))
+        for compiler in ["cc", "clang"] {
+            let built = try await self.run(program: [
+                compiler, "-shared", "-fPIC", "-o", name + ".so", name + ".c", "-ldl",
+            ])
+            if built.code == 0 { return "\(self.folder)/\(name).so" }
+        }
+        return nil
+    }
+
     /// The command that uploads a file in small parts with a checkpoint folder of its own.
     func copy(_ path: String, _ key: String, _ more: [String] = []) -> [String] {
         ["cp", path, "oss://\(Self.bucket)/\(key)", "--part-size", "100KiB", "--checkpoint-dir", self.checkpoints]
