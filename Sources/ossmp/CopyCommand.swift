@@ -24,7 +24,7 @@ struct CopyCommand {
         guard !path.isEmpty else { throw UsageError("the file's name is empty") }
         let address = try ObjectAddress(options.operands[1]).completed(for: path)
         let settings = try CopySettings(options)
-        self.source = path == "-" ? .standardInput : .file(URL(filePath: path))
+        self.source = path == "-" ? .standardInput : .file(URL(operand: path))
         var destination = OSSUploader.Destination(bucket: address.bucket, key: address.key)
         destination.headers = settings.headers
         destination.callback = settings.callback

@@ -24,7 +24,7 @@ struct CopyFolderCommand {
         guard !options.has("adopt") else {
             throw UsageError("--adopt is for one file; with -r an upload could be taken over for the wrong one")
         }
-        var folder = OSSFolder(URL(filePath: options.operands[0]))
+        var folder = OSSFolder(URL(operand: options.operands[0]))
         folder.include = options.values("include")
         folder.exclude = options.values("exclude")
         if let policy = try options.choice("symlinks", OSSFolder.SymbolicLinks.all) { folder.symbolicLinks = policy }

@@ -124,7 +124,7 @@ struct GetCommand {
         switch self.target {
         case .file(let path):
             let written = Mutex<Int64>(0)
-            let object = try await self.client.getObject(self.request, toFile: URL(filePath: path)) { done, total in
+            let object = try await self.client.getObject(self.request, toFile: URL(operand: path)) { done, total in
                 written.withLock { $0 = done }
                 meter.show(done, of: total)
             }

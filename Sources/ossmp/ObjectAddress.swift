@@ -12,9 +12,9 @@ struct ObjectAddress: CustomStringConvertible {
             throw UsageError("\(text): an object is written oss://BUCKET/KEY")
         }
         let rest = text.dropFirst("oss://".count)
-        let halves = rest.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-        self.bucket = String(halves[0])
-        self.key = halves.count > 1 ? String(halves[1]) : ""
+        let slash = rest.utf8.firstIndex(of: Self.slash)
+        self.bucket = String(rest[..<(slash ?? rest.endIndex)])
+        self.key = slash.map { String(rest[rest.utf8.index(after: $0)...]) } ?? ""
         guard !self.bucket.isEmpty else { throw UsageError("\(text): the bucket is missing; write oss://BUCKET/KEY") }
     }
 
@@ -26,9 +26,9 @@ struct ObjectAddress: CustomStringConvertible {
 
     /// The address of what a file becomes: a key that is empty or ends with a slash gets the file's name behind it.
     func completed(for path: String) throws -> ObjectAddress {
-        guard self.key.isEmpty || self.key.hasSuffix("/") else { return self }
+        guard self.key.isEmpty || self.key.utf8.last == Self.slash else { return self }
         guard path != "-" else { throw UsageError("standard input has no name; write the whole key") }
-        return ObjectAddress(bucket: self.bucket, key: self.key + (path.split(separator: "/").last ?? ""))
+        return ObjectAddress(bucket: self.bucket, key: self.key + (Self.names(path).last { !$0.isEmpty } ?? ""))
     }
 
     private init(bucket: String, key: String) {
@@ -39,5 +39,12 @@ struct ObjectAddress: CustomStringConvertible {
     var description: String { "oss://\(self.bucket)/\(self.key)" }
 
     /// The key's last component; empty where it ends with a slash.
-    var name: String { self.key.split(separator: "/", omittingEmptySubsequences: false).last.map { String($0) } ?? "" }
+    var name: String { Self.names(self.key).last ?? "" }
+
+    // Bytes, for a slash with an accent behind it is no slash to Swift, and one to everybody else.
+    private static let slash = UInt8(ascii: "/")
+
+    private static func names(_ path: String) -> [String] {
+        path.utf8.split(separator: self.slash, omittingEmptySubsequences: false).map { String(Substring($0)) }
+    }
 }

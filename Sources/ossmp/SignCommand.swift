@@ -97,7 +97,7 @@ struct PlanCommand {
             throw UsageError(
                 "plan needs a file: the length of standard input is not known, and its parts grow as it is read")
         }
-        self.source = .file(URL(filePath: options.operands[0]))
+        self.source = .file(URL(operand: options.operands[0]))
         self.address = try ObjectAddress(options.operands[1]).completed(for: options.operands[0])
         self.configuration = try CopySettings.configuration(options)
     }

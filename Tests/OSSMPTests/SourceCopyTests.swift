@@ -142,4 +142,46 @@ import Testing
             #expect(!fixture.hasLeftovers)
         }
     }
+
+    @Test func `A path leads where the system says: behind links, and whatever its name begins with`() async throws {
+        try await withToolFixture { fixture in
+            let inside = try fixture.file("inside", parts: 1, seed: 2), outside = try fixture.file("film", parts: 1)
+            try Directory.create(fixture.folder + "/real/sub")
+            try Directory.rename(inside.path, to: fixture.folder + "/real/film")
+            try FileManager.default.createSymbolicLink(
+                atPath: fixture.folder + "/link", withDestinationPath: "real/sub")
+            try Data("tilde".utf8).write(to: URL(filePath: fixture.folder + "/~root"))
+            func run(_ arguments: String...) async throws -> ToolProcess.Outcome {
+                try await fixture.run(arguments, launcher: ["/usr/bin/env", "-C", fixture.folder])
+            }
+            // By the letters alone this would be the other film.
+            #expect(try await run("cp", "link/../film", "oss://media/one").code == 0)
+            #expect(try await fixture.object("one") == inside.bytes)
+            #expect(try await run("cp", "-r", "link/..", "oss://media/all").code == 0)
+            #expect(try await fixture.object("all/film") == inside.bytes)
+            #expect(try await run("get", "oss://media/one", "link/../got").code == 0)
+            #expect(try Array(Data(contentsOf: URL(filePath: fixture.folder + "/real/got"))) == inside.bytes)
+            #expect(FileManager.default.contents(atPath: outside.path).map { Array($0) } == outside.bytes)
+            // No shell puts a home folder here.
+            #expect(try await run("cp", "~root", "oss://media/").code == 0)
+            #expect(try await fixture.object("~root") == Array("tilde".utf8))
+            #expect(try await run("get", "oss://media/one", "~").code == 0)
+            #expect(try Array(Data(contentsOf: URL(filePath: fixture.folder + "/~"))) == inside.bytes)
+        }
+    }
+
+    @Test func `A slash with an accent behind it ends a folder's name like any other`() async throws {
+        try await withToolFixture { fixture in
+            let name = "\u{301}film"
+            try Directory.create(fixture.folder + "/work/a")
+            try await fixture.server.putObject(bucket: ToolFixture.bucket, key: "a/" + name, data: [1, 2, 3])
+            let work = fixture.folder + "/work"
+            let got = try await fixture.run(["get", "oss://media/a/" + name], launcher: ["/usr/bin/env", "-C", work])
+            #expect(got.code == 0)
+            #expect(FileManager.default.contents(atPath: work + "/" + name).map { Array($0) } == [1, 2, 3])
+            let put = try await fixture.run(["cp", work + "/" + name, "oss://media/b/"])
+            #expect(put.code == 0)
+            #expect(try await fixture.object("b/" + name) == [1, 2, 3])
+        }
+    }
 }

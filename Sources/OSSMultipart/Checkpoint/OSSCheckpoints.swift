@@ -23,7 +23,7 @@ public struct OSSCheckpoints: Sendable, CustomStringConvertible {
     ///   - isRequired: whether a folder that cannot be used is an error; else the upload goes on without a record, and says
     ///     so. Default: true.
     public static func directory(_ url: URL, isRequired: Bool = true) -> OSSCheckpoints {
-        var path = url.path(percentEncoded: false)
+        var path = url.filePath
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }
         return OSSCheckpoints(
             store: DirectoryCheckpointStore(path: path), isRequired: isRequired, warning: nil, description: path

@@ -13,7 +13,7 @@ extension OSSCredentialsProvider {
     ///   - file: the file; nil is `~/.ossutilconfig`.
     ///   - profile: the section: `NAME`, or `profile NAME`; nil is `Credentials`, or else `default`.
     public static func ossutilConfigFile(_ file: URL? = nil, profile: String? = nil) -> OSSCredentialsProvider {
-        let path = file?.path(percentEncoded: false)
+        let path = file?.filePath
         return OSSCredentialsProvider(
             load: {
                 let path = try path ?? Self.inHome(".ossutilconfig")
@@ -45,7 +45,7 @@ extension OSSCredentialsProvider {
         _ file: URL? = nil, profile: String? = nil, metadataService: String = "http://100.100.100.200",
         stsEndpoint: String? = nil
     ) -> OSSCredentialsProvider {
-        let path = file?.path(percentEncoded: false)
+        let path = file?.filePath
         return OSSCredentialsProvider(
             load: {
                 let path = try path ?? Self.inHome(".aliyun/config.json")

@@ -136,7 +136,7 @@ extension OSSCredentialsProvider {
     public static func oidc(
         _ role: OSSAssumedRole? = nil, providerARN: String? = nil, tokenFile: URL? = nil
     ) -> OSSCredentialsProvider {
-        let path = tokenFile?.path(percentEncoded: false)
+        let path = tokenFile?.filePath
         return OSSCredentialsProvider(
             load: {
                 func variable(_ name: String) throws(OSSError) -> String {

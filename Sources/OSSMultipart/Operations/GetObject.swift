@@ -122,7 +122,7 @@ extension OSSClient {
         _ request: GetObjectRequest, toFile file: URL,
         progress: (@Sendable (_ bytesDone: Int64, _ bytesTotal: Int64) -> Void)? = nil
     ) async throws -> HeadObjectResult {
-        let path = file.path(percentEncoded: false)
+        let path = file.filePath
         do { return try await self.download(request, to: path, progress) } catch let error as OSSError
             where error.code == .integrity
         {

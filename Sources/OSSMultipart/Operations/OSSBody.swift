@@ -17,7 +17,7 @@ public struct OSSBody: Sendable {
 
     /// A file, or a region of it in bytes from its start; the file is opened when the request is made.
     public static func file(_ url: URL, range: Range<Int64>? = nil) -> OSSBody {
-        OSSBody(kind: .file(path: url.path(percentEncoded: false), range: range))
+        OSSBody(kind: .file(path: url.filePath, range: range))
     }
 
     /// The same as a region of an open source.

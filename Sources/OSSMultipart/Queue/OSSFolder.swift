@@ -41,7 +41,7 @@ public struct OSSFolder: Sendable {
 
     /// Names a folder.
     public init(_ url: URL) {
-        var path = url.path(percentEncoded: false)
+        var path = url.filePath
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }
         self.path = path
     }

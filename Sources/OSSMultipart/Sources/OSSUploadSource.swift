@@ -29,7 +29,7 @@ public struct OSSUploadSource: Sendable, CustomStringConvertible {
     ///   - url: the file.
     ///   - range: which of its bytes, from its beginning; nil for all of them.
     public static func file(_ url: URL, range: Range<Int64>? = nil) -> OSSUploadSource {
-        OSSUploadSource(kind: .file(path: url.path(percentEncoded: false), region: range))
+        OSSUploadSource(kind: .file(path: url.filePath, region: range))
     }
 
     /// Bytes in memory.
