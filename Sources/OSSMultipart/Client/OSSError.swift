@@ -69,6 +69,8 @@ extension OSSError {
         /// The source cannot be opened or read.
         public static let sourceUnreadable = Code(name: .sourceUnreadable)
         /// The source changed while it was uploaded; nothing was published.
+        ///
+        /// Except for a small source without `Content-MD5`: what is stored of it may be a mixture, and the message says so.
         public static let sourceChanged = Code(name: .sourceChanged)
         /// Another process, or another upload of this one, works on the same bucket and key.
         public static let checkpointInUse = Code(name: .checkpointInUse)

@@ -4,10 +4,24 @@
 import FoundationEssentials
 import Glibc
 import OSSLocalServer
+import Synchronization
 import SystemIO
 import Testing
 
 @testable import OSSMultipart
+
+/// Does something when the object has been stored and the client does not know it yet.
+private struct ChangeAtPut: OSSMiddleware {
+    let change: @Sendable () throws -> Void
+
+    func intercept(
+        _ attempt: OSSAttempt, next: (OSSAttempt) async throws -> OSSReply
+    ) async throws -> OSSReply {
+        let reply = try await next(attempt)
+        try self.change()
+        return reply
+    }
+}
 
 @Suite(.timeLimit(.minutes(5))) struct SourceTests {
     private static let part = Int(LocalFixture.partSize)
@@ -247,5 +261,43 @@ import Testing
             #expect(fixture.partsSent == [1, 2, 2, 3, 3, 4])
             #expect(try await fixture.object() == file.bytes)
         }
+    }
+
+    /// Uploads a small file that changes before its PutObject is answered.
+    private func put(
+        _ integrity: OSSIntegrity, _ change: @escaping @Sendable (TestFile) throws -> Void
+    ) async throws -> Result<OSSUploadResult, any Error> {
+        let files = Mutex<[TestFile]>([])
+        let middleware = ChangeAtPut { for file in files.withLock(\.self) { try change(file) } }
+        var result: Result<OSSUploadResult, any Error> = .failure(Unexpected("no upload"))
+        try await withLocalServer(client: { $0.middlewares = [middleware] }) { fixture in
+            let file = try fixture.file(size: 1000)
+            files.withLock { $0 = [file] }
+            do {
+                let uploader = fixture.uploader { $0.integrity = integrity }
+                result = .success(try await fixture.upload(file, uploader))
+            } catch { result = .failure(error) }
+            #expect(try await fixture.object() == file.bytes)
+        }
+        return result
+    }
+
+    @Test(arguments: [OSSIntegrity.crc64, .eTag, .none])
+    func `A small source that changes while it is sent without its MD5 is an error`(integrity: OSSIntegrity)
+        async throws
+    {
+        for change: @Sendable (TestFile) throws -> Void in [
+            { try PosixFile(path: $0.path, [.write, .append]).write([1]) },
+            { try $0.overwriteSecretly([$0.bytes[5] ^ 1], at: 5) },
+        ] {
+            let error = try await failure { _ = try await self.put(integrity, change).get() }
+            #expect(error.code == .sourceChanged)
+            #expect(error.message.contains("mixture"))
+        }
+        // The same bytes under other rights are the same source.
+        let result = try await self.put(integrity) {
+            try FileManager.default.setAttributes([.posixPermissions: 0o400], ofItemAtPath: $0.path)
+        }
+        #expect(try result.get().partsSent == 1)
     }
 }
