@@ -81,6 +81,11 @@ struct PartReceipt: Sendable, Equatable {
         return ours == theirs
     }
 
+    /// Whether the service's listing shows this very part under this very ETag, which is what Complete has to name.
+    func isListed(as stored: OSSStoredPart) -> Bool {
+        self.matches(stored) && stored.info.eTag.equalsIgnoringASCIICase(self.eTag)
+    }
+
     /// Whether the part was sent with the bytes of those digests: by its own, else by an ETag that is their MD5.
     func has(_ digests: SourceDigests) -> Bool {
         guard self.crc64 != nil || self.md5 != nil else {

@@ -241,7 +241,7 @@ extension UploadRun {
         do {
             for try await part in self.client.listPartsPages(.init(upload: upload)) {
                 let number = part.info.partNumber
-                if recorded[number]?.matches(part) ?? false {
+                if recorded[number]?.isListed(as: part) ?? false {
                     listing.confirmed.insert(number)
                 } else {
                     listing.others[number] = part

@@ -146,6 +146,41 @@ import Testing
             #expect(try await fixture.object() == file.bytes)
         }
     }
+
+    /// Lets the reply to part 2 name another ETag than the one that the service keeps.
+    private func garbleETag(_ fixture: LocalFixture) {
+        fixture.server.faults.add(
+            .init(
+                .editReplyHeader("ETag", "\"\(String(repeating: "0", count: 32))\""), operation: "UploadPart",
+                partNumber: 2,
+                occurrences: 1...1))
+    }
+
+    @Test func `A part that the service keeps under another ETag than it said is sent again, not asked for in vain`()
+        async throws
+    {
+        try await withLocalServer { fixture in
+            self.garbleETag(fixture)
+            let file = try fixture.file(size: 4 * Self.part)
+            try await fixture.upload(file)
+            #expect(fixture.partsSent == [1, 2, 2, 3, 4])
+            #expect(fixture.count("CompleteMultipartUpload") == 2)
+            #expect(try await fixture.object() == file.bytes)
+        }
+    }
+
+    @Test func `A resumed upload names the ETag that the service keeps`() async throws {
+        try await withLocalServer { fixture in
+            self.garbleETag(fixture)
+            let file = try fixture.file(size: 4 * Self.part)
+            try await fixture.breakUpload(file, atPart: 4)
+            let result = try await fixture.upload(file)
+            #expect(fixture.partsSent == [4])
+            #expect(result.partsResumed == 3)
+            #expect(fixture.count("CompleteMultipartUpload") == 1)
+            #expect(try await fixture.object() == file.bytes)
+        }
+    }
 }
 
 extension String {
