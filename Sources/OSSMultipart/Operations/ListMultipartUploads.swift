@@ -171,12 +171,19 @@ public struct OSSOpenUploads: AsyncSequence, Sendable {
                     continue
                 }
                 let (key, uploadID) = (result.nextKeyMarker, result.nextUploadIDMarker)
-                guard let key, (key, uploadID ?? "") > (request.keyMarker ?? "", request.uploadIDMarker ?? "") else {
+                guard let key, Self.precedes(request, key, uploadID ?? "") else {
                     throw Document.malformed("its pages do not go on", .listMultipartUploads)
                 }
                 (request.keyMarker, request.uploadIDMarker) = (key, uploadID)
                 self.next = request
             }
+        }
+
+        /// Whether a page begins before that place, by the bytes of the keys: Swift's own order of texts is another one.
+        private static func precedes(_ page: ListMultipartUploadsRequest, _ key: String, _ uploadID: String) -> Bool {
+            let marker = page.keyMarker ?? ""
+            guard marker.utf8.elementsEqual(key.utf8) else { return marker.utf8.lexicographicallyPrecedes(key.utf8) }
+            return (page.uploadIDMarker ?? "").utf8.lexicographicallyPrecedes(uploadID.utf8)
         }
     }
 }

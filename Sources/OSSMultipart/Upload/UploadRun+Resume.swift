@@ -407,6 +407,6 @@ extension Journal {
     /// Whether it is that of an upload to a destination at an endpoint.
     func isOf(_ destination: OSSUploader.Destination, at endpoint: String) -> Bool {
         self.intent.endpoint == endpoint && self.intent.bucket == destination.bucket
-            && self.intent.key == destination.key
+            && self.intent.key.utf8.elementsEqual(destination.key.utf8)
     }
 }

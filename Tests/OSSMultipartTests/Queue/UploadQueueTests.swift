@@ -592,6 +592,18 @@ private struct ChangeAtComplete: OSSMiddleware {
         }
     }
 
+    @Test func `Keys that look the same and differ in their bytes are two`() async throws {
+        try await withLocalServer { fixture in
+            let keys = ["\u{e9}", "e\u{301}"]
+            let items = keys.map {
+                OSSUploadQueue.Item(.bytes(Array($0.utf8)), to: .init(bucket: LocalFixture.bucket, key: $0))
+            }
+            let result = try await OSSUploadQueue(uploader: fixture.uploader()).upload(items)
+            #expect(result.failed.isEmpty)
+            for key in keys { #expect(try await fixture.object(key) == Array(key.utf8)) }
+        }
+    }
+
     @Test func `Missing credentials are told once, before a manifest is made or a file opened`() async throws {
         let asked = Counter()
         let provider = OSSCredentialsProvider.refreshing {

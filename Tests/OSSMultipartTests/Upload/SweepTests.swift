@@ -89,4 +89,19 @@ import Testing
             #expect(fixture.count("ListMultipartUploads") == 3)
         }
     }
+
+    @Test func `Pages go on by the bytes of the keys, which is not Swift's order of texts`() async throws {
+        try await withLocalServer { fixture in
+            // The accent apart comes before f, the letter with its accent behind it; Swift takes the two for one.
+            let keys = ["e\u{301}a", "e\u{301}z", "f", "\u{e9}a"]
+            for key in keys { _ = try await self.initiate(fixture, key) }
+            var request = ListMultipartUploadsRequest(bucket: LocalFixture.bucket)
+            request.maxUploads = 1
+            var listed: [[UInt8]] = []
+            for try await open in fixture.client.listMultipartUploadsPages(request) {
+                listed.append(Array(open.upload.key.utf8))
+            }
+            #expect(listed == keys.map { Array($0.utf8) })
+        }
+    }
 }
