@@ -202,6 +202,13 @@ package final class PosixFile: Sendable {
         _ = try retryingOnInterrupt("ftruncate", self.path) { ftruncate(self.descriptor, off_t(size)) }
     }
 
+    /// Gives the file other permission bits; the process's mask takes nothing from them.
+    ///
+    /// The corresponding C function is `fchmod`.
+    package func setPermissions(_ permissions: UInt32) throws(SystemError) {
+        _ = try retryingOnInterrupt("fchmod", self.path) { fchmod(self.descriptor, mode_t(permissions)) }
+    }
+
     /// Makes content and attributes durable.
     ///
     /// The corresponding C function is `fsync`.

@@ -406,13 +406,22 @@ private struct PartialFile: Sendable {
             throw OSSError(.invalidArgument, "the path \"\(path)\" names no file", operation: .getObject)
         }
         // What only the owner could read stays so. Where there is no file yet the process's mask alone decides.
-        let permissions = (try? FileStatus.of(path: path))?.permissions ?? 0o666
+        let permissions = (try? FileStatus.of(path: path))?.permissions
         do throws(SystemError) {
             self.file = try PosixFile(
-                path: "\(path).\(UInt64.random(in: 0..<UInt64.max)).part", [.write, .create, .exclusive],
-                permissions: UInt32(permissions & 0o777)
+                path: Self.name(besides: path), [.write, .create, .exclusive],
+                permissions: (permissions ?? 0o666) & 0o777
             )
+            if let permissions { try self.file.setPermissions(permissions & 0o777) }
         } catch { throw Self.failure(error) }
+    }
+
+    /// A name that is not taken, in the same folder, that is not too long where the file's own is not.
+    private static func name(besides path: String) -> String {
+        let number = "\(UInt64.random(in: 0..<UInt64.max)).part"
+        let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
+        let start = slash.map { path.utf8.index(after: $0) } ?? path.startIndex
+        return path.utf8[start...].count < 200 ? "\(path).\(number)" : "\(path[..<start])\(number)"
     }
 
     func write(_ bytes: [UInt8], at offset: Int64) throws(OSSError) {
