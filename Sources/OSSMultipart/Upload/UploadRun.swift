@@ -108,6 +108,8 @@ final class UploadRun {
     /// Whether the source goes up with one request: it is small, and no upload of it is recorded that could be gone on with.
     private func goesUpWhole() async throws -> Bool {
         guard self.requestedPlan.goesUpWhole else { return false }
+        // What is to be taken over may have smaller parts; an empty source has none.
+        guard self.options.adoption == .never || self.source.size == 0 else { return false }
         // An earlier run, when the source was larger or the parts smaller, may have left an upload of this key.
         try await self.openRecord(creating: false)
         guard case .journal(let journal) = Journal.read(try await self.readRecord()), let upload = journal.upload,

@@ -123,4 +123,24 @@ import Testing
             #expect(try await fixture.object() == file.bytes)
         }
     }
+
+    @Test(arguments: [true, false])
+    func `A source that would go up whole is gone on with where its upload may be taken over`(isNamed: Bool)
+        async throws
+    {
+        try await withLocalServer { fixture in
+            let file = try fixture.file(size: 3 * Self.part + 5)
+            let uploadID = try await fixture.breakUpload(file, atPart: 3)
+            try self.loseRecords(fixture)
+            let uploader = fixture.uploader {
+                $0.partSize = nil
+                $0.adoption = isNamed ? .upload(uploadID) : .latest
+            }
+            let result = try await fixture.upload(file, uploader)
+            #expect(result.uploadID == uploadID)
+            #expect(fixture.partsSent == [3, 4])
+            #expect(fixture.openUploads.isEmpty)
+            #expect(try await fixture.object() == file.bytes)
+        }
+    }
 }
