@@ -176,7 +176,8 @@ extension UploadRun {
             // Parts that are read again may need the service's own word of them.
             listing = try await self.listing(of: handle, comparedWith: readsAgain ? [:] : recorded)
         } catch let error as OSSError where error.service?.code == .noSuchUpload {
-            return try await self.afterDisappearance(handle, plan, recorded, readsAgain: readsAgain)
+            return try await self.afterDisappearance(
+                handle, plan, recorded, mayBeCompleted: journal.isCompleting, readsAgain: readsAgain)
         }
         let stored = try await self.keep(recorded, listing, plan, readsAgain: readsAgain)
         if self.options.isSequential,
@@ -296,11 +297,14 @@ extension UploadRun {
     }
 
     /// The recorded upload is gone: perhaps an earlier run had completed it.
+    ///
+    /// Where none had sent Complete, an object with the same bytes is an older one, which need not have the same headers.
     private func afterDisappearance(
-        _ upload: OSSMultipartUpload, _ plan: PartPlan, _ recorded: [Int: PartReceipt], readsAgain: Bool
+        _ upload: OSSMultipartUpload, _ plan: PartPlan, _ recorded: [Int: PartReceipt], mayBeCompleted: Bool,
+        readsAgain: Bool
     ) async throws -> Opening? {
         let list = (1...plan.count).compactMap { recorded[$0] }
-        if list.count == plan.count {
+        if mayBeCompleted, list.count == plan.count {
             var isSource = true
             if readsAgain {
                 let digests = try await self.digests(of: (1...plan.count).map { plan[$0] })
@@ -406,6 +410,7 @@ extension OSSError {
 extension Journal {
     /// Whether it is that of an upload to a destination at an endpoint.
     func isOf(_ destination: OSSUploader.Destination, at endpoint: String) -> Bool {
+        // The key as bytes: texts that look the same need not be.
         self.intent.endpoint == endpoint && self.intent.bucket == destination.bucket
             && self.intent.key.utf8.elementsEqual(destination.key.utf8)
     }

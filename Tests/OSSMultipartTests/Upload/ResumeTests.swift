@@ -234,6 +234,30 @@ import Testing
         }
     }
 
+    @Test func `An older object with the same bytes is not taken for what no run has completed`() async throws {
+        try await withLocalServer { fixture in
+            let file = try fixture.file(size: Self.size)
+            try await fixture.upload(file)
+            var destination = fixture.destination
+            destination.headers.metadata = ["take": "2"]
+            fixture.server.faults.add(
+                .init(.respond(status: 403, code: "AccessDenied"), operation: "CompleteMultipartUpload"))
+            _ = try await failure { _ = try await fixture.uploader().upload(.file(file.url), to: destination) }
+            fixture.server.faults.removeAll()
+            // As it is when the run was killed before it sent Complete.
+            let path = fixture.checkpointFolder + "/" + (try #require(fixture.records.first))
+            let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
+            #expect(lines.last?.hasSuffix(" completing") == true)
+            try Data(lines.dropLast().map { $0 + "\n" }.joined().utf8).write(to: URL(filePath: path))
+            let uploadID = try #require(fixture.openUploads.first)
+            try await fixture.client.abortMultipartUpload(
+                .init(upload: .init(bucket: LocalFixture.bucket, key: LocalFixture.key, uploadID: uploadID)))
+            _ = try await fixture.uploader().upload(.file(file.url), to: destination)
+            let head = try await fixture.client.headObject(.init(bucket: LocalFixture.bucket, key: LocalFixture.key))
+            #expect(head.metadata == ["take": "2"])
+        }
+    }
+
     @Test func `An upload that an earlier run completed without hearing of it is found complete`() async throws {
         try await withLocalServer { fixture in
             let file = try fixture.file(size: Self.size)
