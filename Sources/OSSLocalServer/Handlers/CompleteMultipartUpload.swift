@@ -76,8 +76,7 @@ struct CompleteMultipartUpload: OperationHandler {
             var list: [(number: Int, eTag: String)] = []
             for part in root.all("Part") {
                 let number = try part.requiredInteger("PartNumber", as: Int.self)
-                let eTag = try part.requiredString("ETag").trimmedBlanks
-                list.append((number, MultipartETag.unquoted(eTag).uppercased()))
+                list.append((number, MultipartETag.unquoted(try part.requiredString("ETag")).uppercased()))
             }
             if !list.isEmpty { return list }
         } catch {

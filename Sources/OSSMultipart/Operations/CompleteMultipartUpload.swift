@@ -124,7 +124,7 @@ extension OSSClient {
         // With a callback the body is the application server's, or says why that failed.
         let root = callback == nil ? try Document.read(reply, root: "CompleteMultipartUploadResult", operation) : nil
         return CompleteMultipartUploadResult(
-            eTag: reply.eTag ?? root?.string("ETag").map { MultipartETag.unquoted($0.trimmedBlanks) },
+            eTag: reply.eTag ?? root?.string("ETag").map { MultipartETag.unquoted($0) },
             location: root?.string("Location"), crc64: reply.serviceCRC64,
             versionID: reply.headers["x-oss-version-id"], callback: callback, requestID: reply.requestID
         )

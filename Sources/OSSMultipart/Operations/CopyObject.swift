@@ -97,7 +97,7 @@ extension OSSClient {
         return try await self.perform(call) { (reply) throws(OSSError) in
             let root = try Document.read(reply, root: "CopyObjectResult", operation)
             return CopyObjectResult(
-                eTag: root.string("ETag").map { MultipartETag.unquoted($0.trimmedBlanks) } ?? reply.eTag,
+                eTag: root.string("ETag").map { MultipartETag.unquoted($0) } ?? reply.eTag,
                 lastModified: root.string("LastModified").flatMap { Timestamp(iso8601: $0)?.date },
                 crc64: reply.serviceCRC64, versionID: reply.headers["x-oss-version-id"],
                 sourceVersionID: reply.headers["x-oss-copy-source-version-id"], requestID: reply.requestID

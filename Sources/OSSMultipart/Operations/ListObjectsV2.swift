@@ -134,7 +134,7 @@ extension OSSClient {
             objects.append(
                 OSSObjectSummary(
                     key: try Document.decoded(key, encodingType: encoding, operation), size: size,
-                    eTag: MultipartETag.unquoted((element.string("ETag") ?? "").trimmedBlanks),
+                    eTag: MultipartETag.unquoted(element.string("ETag") ?? ""),
                     lastModified: element.string("LastModified").flatMap { Timestamp(iso8601: $0)?.date },
                     storageClass: element.string("StorageClass"), objectType: element.string("Type"),
                     ownerID: element["Owner"]?.string("ID")

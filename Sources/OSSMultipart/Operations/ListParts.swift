@@ -91,7 +91,7 @@ extension OSSClient {
                 throw XMLError("a part has a number or a size that no part has")
             }
             let info = OSSPartInfo(
-                partNumber: number, eTag: MultipartETag.unquoted(try element.requiredString("ETag").trimmedBlanks),
+                partNumber: number, eTag: MultipartETag.unquoted(try element.requiredString("ETag")),
                 size: size, crc64: try element.integer("HashCrc64ecma", as: UInt64.self)
             )
             let date = element.string("LastModified").flatMap { Timestamp(iso8601: $0) }

@@ -91,7 +91,7 @@ extension OSSClient {
             }
             return UploadPartCopyResult(
                 info: OSSPartInfo(
-                    partNumber: request.partNumber, eTag: MultipartETag.unquoted(eTag.trimmedBlanks),
+                    partNumber: request.partNumber, eTag: MultipartETag.unquoted(eTag),
                     size: copied.map { Int64($0.range.count) }, crc64: reply.serviceCRC64
                 ),
                 lastModified: root.string("LastModified").flatMap { Timestamp(iso8601: $0)?.date },

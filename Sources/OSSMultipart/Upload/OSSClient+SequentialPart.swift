@@ -19,7 +19,7 @@ extension OSSClient {
     ) async -> Result<PartReceipt, any Error> {
         do {
             let digests = try await self.digests(of: region, md5: true, crc64: true)
-            let eTag = MultipartETag.unquoted((refusal.service?.details["PartEtag"] ?? "").trimmedBlanks)
+            let eTag = MultipartETag.unquoted(refusal.service?.details["PartEtag"] ?? "")
             if let md5 = digests.md5, Hex.isEqual(eTag, md5) {
                 return .success(
                     PartReceipt(number: part.number, size: part.size, md5: md5, crc64: digests.crc64, eTag: eTag))

@@ -25,17 +25,23 @@ package enum MultipartETag {
         return Hex.upper(try digest.finish()) + "-\(count)"
     }
 
-    /// An ETag without the quotes that headers and documents put around it.
+    /// An ETag without the quotes that headers and documents put around it, and without blanks and line breaks around those.
     package static func unquoted(_ eTag: some StringProtocol) -> String {
         eTag.withUTF8Bytes { bytes in
             let quote = UInt8(ascii: "\"")
-            guard bytes.count >= 2, bytes[0] == quote, bytes[bytes.count - 1] == quote else { return String(eTag) }
-            return String(utf8Count: bytes.count - 2) { bytes[$0 + 1] }
+            var start = 0, end = bytes.count
+            while start < end, bytes[start].isXMLBlank { start += 1 }
+            while end > start, bytes[end - 1].isXMLBlank { end -= 1 }
+            if end - start >= 2, bytes[start] == quote, bytes[end - 1] == quote { (start, end) = (start + 1, end - 1) }
+            return end - start == bytes.count ? String(eTag) : String(utf8Count: end - start) { bytes[start + $0] }
         }
     }
 }
 
 extension UInt8 {
+    /// Whether it is what XML takes for white space.
+    fileprivate var isXMLBlank: Bool { self.isBlank || self == 0x0A || self == 0x0D }
+
     /// The byte, with a to z raised.
     fileprivate var raisedASCII: UInt8 { self &- UInt8(ascii: "a") < 26 ? self & ~0x20 : self }
 }

@@ -352,6 +352,31 @@ import Testing
         try await client.abortMultipartUpload(.init(upload: self.upload))
     }
 
+    @Test func `A document that is written over many lines says the same`() async throws {
+        let client = try scriptedClient(
+            ScriptedTransport([
+                .reply(
+                    """
+                    <ListPartsResult xmlns="\(XMLWriter.namespace)">
+                      <Part>
+                        <PartNumber> 1 </PartNumber>
+                        <ETag>
+                          "E"
+                        </ETag>
+                        <Size>
+                          7
+                        </Size>
+                      </Part>
+                    </ListPartsResult>
+                    """)
+            ]))
+        var stored: [OSSStoredPart] = []
+        for try await part in client.listPartsPages(.init(upload: self.upload)) { stored.append(part) }
+        #expect(stored.map(\.info.partNumber) == [1])
+        #expect(stored.map(\.info.eTag) == ["E"])
+        #expect(stored.map(\.size) == [7])
+    }
+
     // Case 36: https://github.com/afreidah/s3-orchestrator/issues/1535
     @Test func `All pages of ListParts are read, repeated parts count once`() async throws {
         func page(_ numbers: [Int], next: Int?) -> ScriptedTransport.Answer {

@@ -113,9 +113,10 @@ import Testing
 
     @Test func `A folder that cannot be walked is an error`() async throws {
         try await self.withTree { path in
-            for wrong in [path + "/a.txt", path + "/none"] {
-                let error = try await failure { _ = try await OSSFolder(URL(filePath: wrong)).listing() }
+            for (wrong, reason) in [("a.txt", "is no folder"), ("none", "No such file")] {
+                let error = try await failure { _ = try await OSSFolder(URL(filePath: path + "/" + wrong)).listing() }
                 #expect(error.code == .sourceUnreadable)
+                #expect(error.message.contains(reason), "\(error.message)")
             }
         }
     }

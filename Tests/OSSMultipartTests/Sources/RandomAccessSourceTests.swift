@@ -64,7 +64,21 @@ final class TestAsset: OSSRandomAccessSource {
             #expect(result.proof == .crc64)
             #expect(result.size == Int64(size))
             #expect(fixture.openUploads.isEmpty && fixture.records.isEmpty)
-            #expect(asset.state.withLock(\.longestBuffer) <= 128 * 1024, "a part was read as a whole")
+        }
+    }
+
+    @Test(arguments: [OSSIntegrity.md5AndCRC64, .crc64])
+    func `A large part is read in small pieces`(integrity: OSSIntegrity) async throws {
+        try await withLocalServer { fixture in
+            let bytes = randomBytes(9 * Self.part)
+            let asset = TestAsset(bytes)
+            let uploader = fixture.uploader {
+                $0.partSize = 4 * LocalFixture.partSize
+                $0.integrity = integrity
+            }
+            _ = try await uploader.upload(.randomAccess(asset), to: fixture.destination)
+            #expect(try await fixture.object() == bytes)
+            #expect(asset.state.withLock(\.longestBuffer) <= 128 * 1024)
         }
     }
 

@@ -68,6 +68,26 @@ import Testing
         }
     }
 
+    @Test func `What the checkpoint names goes before what could be taken over`() async throws {
+        try await withLocalServer { fixture in
+            let file = try fixture.file(size: 6 * Self.part)
+            let recorded = try await fixture.breakUpload(file, atPart: 3)
+            let newer = try await fixture.client.initiateMultipartUpload(
+                .init(bucket: LocalFixture.bucket, key: LocalFixture.key))
+            for number in 1...5 {
+                _ = try await fixture.client.uploadPart(
+                    .init(
+                        upload: newer, partNumber: number,
+                        body: .bytes(Array(file.bytes[((number - 1) * Self.part)..<(number * Self.part)]))))
+            }
+            fixture.server.removeAllRequests()
+            let result = try await fixture.upload(file, fixture.uploader { $0.adoption = .latest })
+            #expect(result.uploadID == recorded)
+            #expect(fixture.partsSent == [3, 4, 5, 6])
+            #expect(fixture.openUploads == [newer.uploadID])
+        }
+    }
+
     @Test func `Where none has the source's bytes a new upload begins`() async throws {
         try await withLocalServer { fixture in
             let file = try fixture.file(size: 6 * Self.part)
