@@ -90,7 +90,8 @@ import Testing
                 // It may have been quicker than the cancellation; then it must be right.
                 if (try? await task.value) != nil { break }
             }
-            if try await fixture.object() == nil { try await fixture.upload(file) }
+            // One that was cancelled while Complete was on its way does not know what came of it: the next run finds out.
+            if !fixture.records.isEmpty { try await fixture.upload(file) }
             #expect(try await fixture.object() == file.bytes)
             #expect(fixture.records.isEmpty)
             #expect(fixture.openUploads.isEmpty)
