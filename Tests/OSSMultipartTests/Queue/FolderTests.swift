@@ -32,8 +32,13 @@ import Testing
 
     @Test func `Every file is found, in the order of its bytes`() async throws {
         try await self.withTree { path in
-            let listing = try await OSSFolder(URL(filePath: path + "/")).listing()
-            #expect(listing.files == Self.tree.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) })
+            // Before what is in the folder of that name, as bytes go.
+            _ = try TestFile(path + "/sub.txt", [1])
+            let folder = OSSFolder(URL(filePath: path + "//"))
+            #expect(folder.path == path)
+            let listing = try await folder.listing()
+            let all = Self.tree + ["sub.txt"]
+            #expect(listing.files == all.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) })
             #expect(listing.passedOver.isEmpty)
         }
     }

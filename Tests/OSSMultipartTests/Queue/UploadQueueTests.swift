@@ -88,38 +88,67 @@ private struct ChangeAtComplete: OSSMiddleware {
         async throws
     {
         try await withLocalServer { fixture in
-            let (items, files) = try self.items(fixture, sizes: [20 * Self.part, 2 * Self.part, 2 * Self.part, 1000])
-            fixture.server.faults.add(.init(.delay(.milliseconds(10)), operation: "UploadPart"))
+            let (made, files) = try self.items(fixture, sizes: [24 * Self.part, 2 * Self.part, 2 * Self.part, 1000])
+            var items = made
+            let isOpen = Lock(false)
+            for index in 1...3 {
+                // The small ones come when the large one has filled the window and all of its own.
+                let bytes = files[index].bytes
+                items[index].source = .reading(named: files[index].path) {
+                    while !isOpen.withLock(\.self) { try await Task.sleep(for: .milliseconds(2)) }
+                    return Int64(bytes.count)
+                } read: { offset, buffer in
+                    let piece = bytes.dropFirst(Int(offset)).prefix(buffer.count)
+                    buffer.replaceSubrange(0..<piece.count, with: piece)
+                    return piece.count
+                }
+            }
+            fixture.server.faults.add(.init(.delay(.milliseconds(50)), operation: "UploadPart"))
             var configuration = OSSUploadQueue.Configuration()
             configuration.maximumRequestsInFlight = 2
             let queue = OSSUploadQueue(
                 uploader: fixture.uploader { $0.partsInFlight = .fixed(16) }, configuration: configuration)
-            let result = try await queue.upload(items)
+            let task = queue.start(items)
+            try await fixture.wait { fixture.server.faults.count(ofOperation: "UploadPart") >= 3 }
+            isOpen.withLock { $0 = true }
+            let result = try await task.value
             #expect(result.failed.isEmpty)
-            // The large file alone would take ten rounds before anybody else had a turn.
+            // What waits of the large file alone would take more than that before anybody else had a turn.
             let order = fixture.server.requests.compactMap { request in
                 request.operation == "UploadPart" || request.operation == "PutObject" ? request.key : nil
             }
             let firstOfSmall = try #require(order.firstIndex(of: "k3"))
-            #expect(firstOfSmall < 8, "\(order)")
+            #expect(firstOfSmall < 12, "\(order)")
             try await self.areStored(files, fixture)
         }
     }
 
-    @Test func `The queue's window is not the uploader's`() async throws {
+    @Test(arguments: [(3, 8), (nil, 3)])
+    func `The queue's window is its own, or else the uploader's for all files together`(
+        asked: Int?, inFlight: Int
+    ) async throws {
         try await withLocalServer { fixture in
-            let (items, _) = try self.items(fixture, sizes: [6 * Self.part, 6 * Self.part])
-            fixture.server.faults.add(.init(.delay(.seconds(3600)), operation: "UploadPart"))
-            var configuration = OSSUploadQueue.Configuration()
-            configuration.maximumRequestsInFlight = 3
-            let uploader = fixture.uploader { $0.partsInFlight = .fixed(8) }
-            let task = OSSUploadQueue(uploader: uploader, configuration: configuration).start(items)
-            while fixture.server.faults.count(ofOperation: "UploadPart") < 3 {
-                try await Task.sleep(for: .milliseconds(5))
+            let (made, files) = try self.items(fixture, sizes: [6 * Self.part, 6 * Self.part, 10, 20])
+            var items = made
+            let bytes = files[1].bytes
+            items[1].source = .replayable(named: "tape") {
+                AsyncStream<[UInt8]> {
+                    $0.yield(bytes)
+                    $0.finish()
+                }
             }
+            // Parts of files and of streams, and files that go up whole.
+            let held = ["UploadPart", "PutObject"]
+            for operation in held { fixture.server.faults.add(.init(.delay(.seconds(3600)), operation: operation)) }
+            func onTheirWay() -> Int { held.reduce(0) { $0 + fixture.server.faults.count(ofOperation: $1) } }
+            var configuration = OSSUploadQueue.Configuration()
+            configuration.maximumRequestsInFlight = asked
+            let uploader = fixture.uploader { $0.partsInFlight = .fixed(inFlight) }
+            let task = OSSUploadQueue(uploader: uploader, configuration: configuration).start(items)
+            try await fixture.wait { onTheirWay() >= 3 }
             // Others would be on their way by now.
             try await Task.sleep(for: .milliseconds(100))
-            #expect(fixture.server.faults.count(ofOperation: "UploadPart") == 3)
+            #expect(onTheirWay() == 3)
             task.cancel()
             await #expect(throws: CancellationError.self) { try await task.value }
         }
@@ -183,7 +212,13 @@ private struct ChangeAtComplete: OSSMiddleware {
             _ = try await queue.upload(items, manifest: "batch")
             let path = fixture.checkpointFolder + "/batch.manifest.journal"
             var bytes = Array(try Data(contentsOf: URL(filePath: path)))
-            bytes = Array("null\n".utf8) + bytes + Array("0123456789abcdef stored torn".utf8)
+            // Of a kind that a later version may write.
+            var other = JournalLine("dropped")
+            other["endpoint"] = fixture.client.endpoint
+            other["bucket"] = LocalFixture.bucket
+            other["key"] = "k1"
+            try OpenSource(path: files[1].path).identity.write(to: &other)
+            bytes = Array("null\n".utf8) + bytes + other.bytes + Array("0123456789abcdef stored torn".utf8)
             try Data(bytes).write(to: URL(filePath: path))
             fixture.server.faults.removeAll()
             let result = try await queue.upload(items, manifest: "batch")
@@ -338,6 +373,33 @@ private struct ChangeAtComplete: OSSMiddleware {
                 #expect(told.count == (earlier == 0 ? 0 : 1))
                 #expect(told.allSatisfy { $0.contains("had stored \(earlier) files") })
             }
+        }
+    }
+
+    @Test func `A manifest is made durable once a second and at the end`() async throws {
+        try await withLocalServer { fixture in
+            var (items, _) = try self.items(fixture, sizes: [10, 20, 30])
+            // So long that the line behind it is due.
+            items[1].source = .reading(named: "slow", identity: "1") {
+                try await Task.sleep(for: .milliseconds(1100))
+                return 1
+            } read: { _, buffer in
+                buffer.count
+            }
+            fixture.server.faults.add(
+                .init(.respond(status: 403, code: "AccessDenied"), operation: "PutObject", key: "k2"))
+            let steps = Steps()
+            var configuration = OSSUploadQueue.Configuration()
+            configuration.maximumFilesAtWork = 1
+            let uploader = try fixture.steppingUploader(steps)
+            _ = try await OSSUploadQueue(uploader: uploader, configuration: configuration)
+                .upload(items, manifest: "batch")
+            await uploader.client.shutDown()
+            let names = steps.names.filter { $0.hasPrefix("append") || $0.hasPrefix("synchronize") }
+            let second = try #require(names.lastIndex(of: "append stored"))
+            #expect(names.count { $0 == "append stored" } == 2)
+            // That line's own, and the last one.
+            #expect(names[(second + 1)...] == ["synchronize with name", "synchronize with name"])
         }
     }
 

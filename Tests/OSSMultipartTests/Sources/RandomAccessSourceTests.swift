@@ -109,11 +109,13 @@ final class TestAsset: OSSRandomAccessSource {
     @Test func `A slice that lies outside the file is refused before anything is sent`() async throws {
         try await withLocalServer { fixture in
             let file = try fixture.file(size: 1000)
-            let error = try await failure {
-                _ = try await fixture.uploader().upload(.file(file.url, range: 500..<1001), to: fixture.destination)
+            for range in [500..<1001, -1..<10] as [Range<Int64>] {
+                let error = try await failure {
+                    _ = try await fixture.uploader().upload(.file(file.url, range: range), to: fixture.destination)
+                }
+                #expect(error.code == .invalidArgument)
+                #expect(error.message.contains("1000 bytes"))
             }
-            #expect(error.code == .invalidArgument)
-            #expect(error.message.contains("1000 bytes"))
             #expect(fixture.server.requests.isEmpty)
         }
     }
@@ -269,6 +271,7 @@ final class TestAsset: OSSRandomAccessSource {
             #expect(error.underlying is AssetGone)
             #expect(error.message.contains("asset 7"))
             #expect(error.resumption != nil)
+            if sendsMD5 { #expect(error.operation == .uploadPart && error.partNumber == 4) }
             #expect(fixture.partsSent.count <= 4, "a source that fails is not asked again and again")
             // The next run goes on.
             asset.state.withLock { $0.failure = nil }
@@ -329,6 +332,20 @@ final class TestAsset: OSSRandomAccessSource {
             let source = OSSUploadSource.reading(named: "liar", size: { Int64(3 * Self.part) }) { _, _ in count }
             let error = try await failure { _ = try await fixture.uploader().upload(source, to: fixture.destination) }
             #expect(error.code == (count == 0 ? .sourceChanged : .sourceUnreadable))
+            #expect(try await fixture.object() == nil)
+        }
+    }
+
+    @Test(arguments: [-1, 1]) func `A read that changes its buffer's size ends the upload`(change: Int) async throws {
+        try await withLocalServer { fixture in
+            let source = OSSUploadSource.reading(named: "odd", size: { Int64(3 * Self.part) }) { _, buffer in
+                let wanted = buffer.count
+                if change < 0 { buffer.removeLast() } else { buffer.append(0) }
+                return wanted
+            }
+            let error = try await failure { _ = try await fixture.uploader().upload(source, to: fixture.destination) }
+            #expect(error.code == .sourceUnreadable)
+            #expect(error.message.contains("changed the buffer's size"))
             #expect(try await fixture.object() == nil)
         }
     }

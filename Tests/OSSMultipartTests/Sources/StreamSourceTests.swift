@@ -379,6 +379,105 @@ import Testing
         }
     }
 
+    @Test func `An upload that vanishes is begun anew once, where the stream can be opened again`() async throws {
+        try await withLocalServer { fixture in
+            let bytes = randomBytes(3 * Self.part)
+            let gone = OSSServer.Fault.Action.respond(status: 404, code: "NoSuchUpload")
+            let uploader = fixture.uploader { $0.partsInFlight = .fixed(1) }
+            for (source, begun) in [(.stream(Chunks(bytes, size: 1000)), 1), (self.replayable(bytes), 2)] {
+                fixture.server.removeAllRequests()
+                fixture.server.faults.add(.init(gone, operation: "UploadPart", partNumber: 2))
+                let error = try await failure { _ = try await uploader.upload(source, to: fixture.destination) }
+                #expect(error.message.contains("vanished"))
+                #expect(fixture.count("InitiateMultipartUpload") == begun)
+                #expect(try await fixture.object() == nil)
+                fixture.server.faults.removeAll()
+            }
+            fixture.server.faults.add(.init(gone, operation: "UploadPart", partNumber: 2, occurrences: 1...1))
+            let result = try await uploader.upload(self.replayable(bytes), to: fixture.destination)
+            #expect(result.warnings.contains { $0.contains("is gone from the service") })
+            #expect(try await fixture.object() == bytes)
+        }
+    }
+
+    @Test func `Parts that the service lost cannot be sent again of a stream that is read once`() async throws {
+        try await withLocalServer { fixture in
+            fixture.server.faults.add(
+                .init(.respond(status: 400, code: "InvalidPart"), operation: "CompleteMultipartUpload"))
+            let error = try await failure {
+                _ = try await fixture.uploader()
+                    .upload(.stream(Chunks(randomBytes(2 * Self.part), size: 1000)), to: fixture.destination)
+            }
+            #expect(error.message.contains("cannot be read again"))
+            #expect(fixture.count("CompleteMultipartUpload") == 1)
+            #expect(fixture.openUploads.isEmpty)
+        }
+    }
+
+    @Test func `A recorded stream goes on with its part size, without a listing too, and anew with other headers`()
+        async throws
+    {
+        try await withLocalServer { fixture in
+            let bytes = randomBytes(5 * Self.part)
+            try await self.breakUpload(bytes, fixture)
+            fixture.server.faults.add(.init(.respond(status: 403, code: "AccessDenied"), operation: "ListParts"))
+            let larger = fixture.uploader { $0.partSize = 2 * LocalFixture.partSize }
+            let result = try await larger.upload(self.replayable(bytes), to: fixture.destination)
+            #expect(fixture.partsSent == [4, 5])
+            #expect(result.warnings.contains { $0.contains("begun with parts of \(Self.part) bytes") })
+            #expect(try await fixture.object() == bytes)
+
+            fixture.server.faults.removeAll()
+            try await self.breakUpload(bytes, fixture)
+            var destination = fixture.destination
+            destination.headers.metadata = ["a": "1"]
+            let anew = try await fixture.uploader().upload(self.replayable(bytes), to: destination)
+            #expect(anew.partsResumed == 0)
+            #expect(fixture.partsSent == [1, 2, 3, 4, 5])
+            #expect(fixture.openUploads.isEmpty)
+        }
+    }
+
+    @Test func `How long a stream of unknown length may be is said at the start`() async throws {
+        let account = OSSServer.Account.test
+        let isOpen = Lock(false)
+        let provider = OSSCredentialsProvider.refreshing {
+            while !isOpen.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(2)) }
+            return try OSSCredentials(accessKeyID: account.accessKeyID, accessKeySecret: account.accessKeySecret)
+        }
+        try await withLocalServer(credentials: provider) { fixture in
+            let uploader = fixture.uploader { $0.streamBufferLimit = LocalFixture.partSize }
+            for size in [nil, 10] as [Int64?] {
+                isOpen.withLock { $0 = size != nil }
+                let task = uploader.start(
+                    .stream(Chunks(randomBytes(10), size: 3), size: size), to: fixture.destination)
+                let events = task.events(of: [.notice])
+                isOpen.withLock { $0 = true }
+                _ = try await task.value
+                var notices: [String] = []
+                for await event in events where event.kind == .notice { notices.append(event.message ?? "") }
+                #expect(notices.count == (size == nil ? 1 : 0))
+                #expect(notices.allSatisfy { $0.contains("may have up to \(10_000 * Self.part) bytes") })
+            }
+        }
+    }
+
+    @Test func `How long a stream is, is known at its end and not before`() async throws {
+        try await withLocalServer { fixture in
+            let (stream, continuation) = AsyncStream.makeStream(of: [UInt8].self)
+            let task = fixture.uploader().start(.stream(stream), to: fixture.destination)
+            continuation.yield(randomBytes(Self.part))
+            continuation.yield(randomBytes(Self.part))
+            for await event in task.events where event.snapshot.partsDone == 2 { break }
+            #expect(!task.snapshot.isSizeKnown)
+            #expect(task.snapshot.fractionCompleted == 0)
+            continuation.finish()
+            let result = try await task.value
+            #expect(task.snapshot.isSizeKnown && task.snapshot.fractionCompleted == 1)
+            #expect(result.bytesSent == Int64(2 * Self.part))
+        }
+    }
+
     @Test(arguments: ["other bytes", "shorter", "longer"])
     func `What an earlier run completed is not taken for another stream`(kind: String) async throws {
         try await withLocalServer { fixture in

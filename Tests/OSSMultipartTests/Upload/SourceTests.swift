@@ -53,6 +53,26 @@ private struct ChangeAtPut: OSSMiddleware {
         }
     }
 
+    @Test func `A file's size and time each tell that it is another, and a path of nothing is told as one`()
+        async throws
+    {
+        try await withLocalServer { fixture in
+            let blocking = fixture.client.blocking
+            for grows in [true, false] {
+                let file = try fixture.file(size: 1000)
+                let source = try OpenSource(path: file.path)
+                try await source.checkUnchanged(on: blocking)
+                let time = try FileStatus.of(path: file.path).modificationTime
+                if grows { try PosixFile(path: file.path, [.write, .append]).write([1]) }
+                try file.setModificationTime(grows ? time : time + 1)
+                let error = try await failure { try await source.checkUnchanged(on: blocking) }
+                #expect(error.code == .sourceChanged)
+            }
+            let error = try await failure { _ = try OpenSource(path: "") }
+            #expect(error.message.contains("path is empty"))
+        }
+    }
+
     // Case 25: https://github.com/dandi/dandi-cli/issues/1373
     @Test func `A source that is cut while it is uploaded publishes nothing, and the next run works`() async throws {
         try await self.changed { try PosixFile(path: $0.path, .write).truncate(to: Int64(2 * Self.part)) }

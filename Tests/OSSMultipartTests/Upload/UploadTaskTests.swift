@@ -186,6 +186,38 @@ import Testing
         }
     }
 
+    @Test func `Without a checkpoint what was begun is given up, and what was taken over is not`() async throws {
+        try await withLocalServer { fixture in
+            let file = try fixture.file(size: 4 * Self.part)
+            let refusal = OSSServer.Fault(
+                .respond(status: 403, code: "AccessDenied"), operation: "UploadPart", partNumber: 3)
+            fixture.server.faults.add(refusal)
+            let own = fixture.uploader(checkpoints: OSSCheckpoints.none).start(
+                .file(file.url), to: fixture.destination)
+            let error = try await failure { _ = try await own.value }
+            // The record that a pause would need has gone with the task.
+            #expect(error.resumption == nil)
+            #expect(fixture.openUploads.isEmpty)
+
+            fixture.server.faults.removeAll()
+            let other = try await fixture.breakUpload(file, atPart: 2)
+            fixture.server.faults.add(refusal)
+            let adopting = fixture.uploader(checkpoints: OSSCheckpoints.none) { $0.adoption = .latest }
+                .start(.file(file.url), to: fixture.destination)
+            _ = try await failure { _ = try await adopting.value }
+            #expect(fixture.openUploads == [other])
+
+            fixture.server.faults.add(
+                .init(.respond(status: 403, code: "AccessDenied"), operation: "AbortMultipartUpload"))
+            let stuck = fixture.uploader(checkpoints: OSSCheckpoints.none).start(
+                .file(file.url), to: .init(bucket: LocalFixture.bucket, key: "other"))
+            #expect(try await failure { _ = try await stuck.value }.service?.code == .accessDenied)
+            var warnings: [String] = []
+            for await event in stuck.events where event.kind == .warning { warnings.append(event.message ?? "") }
+            #expect(warnings.contains { $0.contains("could not be aborted") })
+        }
+    }
+
     @Test func `Each part's state can be seen`() async throws {
         try await withLocalServer { fixture in
             let file = try fixture.file(size: 8 * Self.part)

@@ -124,6 +124,31 @@ import Testing
     }
 
     // Case 79: https://github.com/durch/rust-s3/pull/353
+    @Test(arguments: OSSIntegrity.all)
+    func `A small file goes up with the integrity that was asked for`(integrity: OSSIntegrity) async throws {
+        try await withLocalServer { fixture in
+            let file = try fixture.file(size: 1000)
+            let result = try await fixture.upload(file, fixture.uploader { $0.integrity = integrity })
+            let request = try #require(fixture.server.requests.first { $0.operation == "PutObject" })
+            let sendsMD5 = [OSSIntegrity.md5AndCRC64, .md5].contains(integrity)
+            #expect((request.headers["content-md5"] != nil) == sendsMD5)
+            #expect((result.proof == .crc64) == [OSSIntegrity.md5AndCRC64, .crc64].contains(integrity))
+        }
+    }
+
+    @Test func `Another's object of the very bytes is not taken for the one that must not replace it`() async throws {
+        try await withLocalServer { fixture in
+            let file = try fixture.file(size: 1000)
+            try await fixture.server.putObject(bucket: LocalFixture.bucket, key: LocalFixture.key, data: file.bytes)
+            var destination = fixture.destination
+            destination.headers.forbidsOverwrite = true
+            let error = try await failure {
+                _ = try await fixture.uploader().upload(.file(file.url), to: destination)
+            }
+            #expect(error.service?.code == .fileAlreadyExists)
+        }
+    }
+
     @Test(arguments: [1, 3])
     func `Object headers go with the object, not with its parts, whether it is small or large`(parts: Int) async throws
     {
