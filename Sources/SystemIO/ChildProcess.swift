@@ -13,7 +13,8 @@ package enum ChildProcess {
         package let output: [UInt8]
     }
 
-    /// Runs a program and waits for its end; its standard input is empty, its standard error is ours.
+    /// Runs a program and waits for its end; its standard input is empty, its standard error is ours, and no signal is blocked or
+    /// ignored.
     ///
     /// Blocks. A program without a slash in its name is looked for in `PATH`.
     ///
@@ -61,10 +62,21 @@ package enum ChildProcess {
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
         unsafe posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
         unsafe posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
+        // Signals as a shell would give them: what is blocked on this thread or ignored here would be so there too, and whoever
+        // wants to end the program could not.
+        var attributes = posix_spawnattr_t()
+        unsafe posix_spawnattr_init(&attributes)
+        defer { unsafe posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t(), all = sigset_t()
+        unsafe sigemptyset(&none)
+        unsafe sigfillset(&all)
+        unsafe posix_spawnattr_setsigmask(&attributes, &none)
+        unsafe posix_spawnattr_setsigdefault(&attributes, &all)
+        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
         var vector: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) } + [nil]
         defer { unsafe vector.forEach { unsafe free($0) } }
         var process = pid_t()
-        let result = unsafe posix_spawnp(&process, program, &actions, nil, &vector, environ)
+        let result = unsafe posix_spawnp(&process, program, &actions, &attributes, &vector, environ)
         guard result == 0 else { throw SystemError(call: "posix_spawnp", path: program, number: result) }
         return process
     }
