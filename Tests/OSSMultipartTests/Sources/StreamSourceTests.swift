@@ -359,18 +359,23 @@ import Testing
         }
     }
 
+    /// Uploads a stream in a run that completes it and does not learn so.
+    private func completeUnheard(_ bytes: [UInt8], _ fixture: LocalFixture) async throws {
+        fixture.server.faults.add(.init(.commitThenDrop, operation: "CompleteMultipartUpload"))
+        // The look at the key fails as well, so that the run does not learn that the object is there.
+        fixture.server.faults.add(.init(.respond(status: 403, code: "AccessDenied"), operation: "HeadObject"))
+        let error = try await failure {
+            _ = try await fixture.uploader().upload(self.replayable(bytes), to: fixture.destination)
+        }
+        #expect(error.code == .outcomeUnknown)
+        fixture.server.faults.removeAll()
+        fixture.server.removeAllRequests()
+    }
+
     @Test func `An upload that an earlier run completed is not sent again`() async throws {
         try await withLocalServer { fixture in
             let bytes = randomBytes(4 * Self.part + 1)
-            fixture.server.faults.add(.init(.commitThenDrop, operation: "CompleteMultipartUpload"))
-            // The look at the key fails as well, so that the first run does not learn that the object is there.
-            fixture.server.faults.add(.init(.respond(status: 403, code: "AccessDenied"), operation: "HeadObject"))
-            let error = try await failure {
-                _ = try await fixture.uploader().upload(self.replayable(bytes), to: fixture.destination)
-            }
-            #expect(error.code == .outcomeUnknown)
-            fixture.server.faults.removeAll()
-            fixture.server.removeAllRequests()
+            try await self.completeUnheard(bytes, fixture)
             let result = try await fixture.uploader().upload(self.replayable(bytes), to: fixture.destination)
             #expect(fixture.partsSent.isEmpty)
             #expect(result.proof == .crc64)
@@ -482,14 +487,7 @@ import Testing
     func `What an earlier run completed is not taken for another stream`(kind: String) async throws {
         try await withLocalServer { fixture in
             let bytes = randomBytes(4 * Self.part)
-            fixture.server.faults.add(.init(.commitThenDrop, operation: "CompleteMultipartUpload"))
-            fixture.server.faults.add(.init(.respond(status: 403, code: "AccessDenied"), operation: "HeadObject"))
-            let error = try await failure {
-                _ = try await fixture.uploader().upload(self.replayable(bytes), to: fixture.destination)
-            }
-            #expect(error.code == .outcomeUnknown)
-            fixture.server.faults.removeAll()
-            fixture.server.removeAllRequests()
+            try await self.completeUnheard(bytes, fixture)
             var other = bytes
             switch kind {
             case "shorter": other.removeLast(Self.part)
