@@ -8,8 +8,8 @@ SWIFT ?= swift
 # A release build that carries Swift's standard library with it: it starts faster and takes less memory.
 RELEASE := -c release --static-swift-stdlib
 
-PACKAGES := libssl-dev libcurl4-openssl-dev libisal-dev libmicrohttpd-dev libxml2-dev pkg-config curl python3-venv
-LIBRARIES := libcrypto libcurl libisal libmicrohttpd libxml-2.0
+PACKAGES := libssl-dev libcurl4-openssl-dev libisal-dev libmicrohttpd-dev libexpat1-dev pkg-config curl python3-venv
+LIBRARIES := libcrypto libcurl libisal libmicrohttpd expat
 
 .PHONY: all deps build release test demo examples docs lint format man interop fuzz soak bench clean
 

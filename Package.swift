@@ -46,13 +46,13 @@ let package = Package(
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CISAL", pkgConfig: "libisal", providers: [.apt(["libisal-dev"])]),
-        .systemLibrary(name: "CXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
+        .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
         .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .systemLibrary(name: "CGetopt"),
         .systemLibrary(name: "CLinux"),
 
         // What bytes mean.
-        .target(name: "OSSWire", dependencies: ["COpenSSL", "CISAL", "CXML2"], swiftSettings: settings),
+        .target(name: "OSSWire", dependencies: ["COpenSSL", "CISAL", "CExpat"], swiftSettings: settings),
         // What the operating system does with files and threads.
         .target(name: "SystemIO", dependencies: ["CLinux"], swiftSettings: settings),
         // How bytes travel.

@@ -13,7 +13,7 @@ import urllib.request
 
 from support import ACCOUNT, ROOT, absolute, environment, fail, local_server, paths
 
-C_LIBRARIES = ["libcrypto", "libcurl", "libisal", "libxml-2.0", "libmicrohttpd"]
+C_LIBRARIES = ["libcrypto", "libcurl", "libisal", "expat", "libmicrohttpd"]
 MODULES = ["OSSMultipart", "OSSMultipartFoundation", "OSSLocalServer", "CurlTransport", "OSSWire", "SystemIO"]
 SIZE = 20 * 1024 * 1024
 

@@ -24,6 +24,8 @@ import Testing
     @Test(arguments: [
         "", "   ", "no document", "<R>", "<R></S>", "<R/><R/>", "<R>&undefined;</R>", "<html><body><br></body></html>",
         "<!DOCTYPE R [<!ENTITY a \"b\">]><R>&a;</R>", "<!DOCTYPE R><R/>",
+        "<!DOCTYPE R SYSTEM \"http://127.0.0.1/r\"><R/>",
+        "<R/>text", "<R>\u{0}</R>", "<R a=1/>", "<R>&#0;</R>", "<R>]]></R>", "<R></R", "<R/><", "<!-- only -->",
     ])
     func `What is no document of OSS is refused`(text: String) {
         #expect(throws: XMLError.self) { try self.parse(text) }
@@ -42,6 +44,42 @@ import Testing
             bomb += "<!ENTITY e\(level) \"" + String(repeating: "&e\(level - 1);", count: 10) + "\">"
         }
         #expect(throws: XMLError.self) { try self.parse(bomb + "]><R>&e20;</R>") }
+    }
+
+    @Test func `Bytes that are no UTF-8 are refused, and other encodings are read as they are declared`() throws {
+        #expect(throws: XMLError.self) { try XMLElement.parse(Array("<R>".utf8) + [0xC3, 0x28] + Array("</R>".utf8)) }
+        let latin = Array("<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><R>".utf8) + [0xE9] + Array("</R>".utf8)
+        #expect(try XMLElement.parse(latin).text == "é")
+        let wide: [UInt8] = [0xFE, 0xFF] + "<R>文</R>".utf16.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }
+        #expect(try XMLElement.parse(wide).text == "文")
+    }
+
+    @Test func `What is refused is told with its reason`() {
+        func reason(_ text: String) -> String {
+            do {
+                _ = try self.parse(text)
+                return "nothing"
+            } catch { return "\(error)" }
+        }
+        #expect(reason("<!DOCTYPE R><R/>").contains("DOCTYPE"))
+        #expect(reason(String(repeating: "<a>", count: 33)).contains("nests too deep"))
+        #expect(reason("<R>" + String(repeating: "<a/>", count: 100_000) + "</R>").contains("too many elements"))
+        #expect(reason("<R><A></R>").contains("not well-formed"))
+        #expect(reason(" ").contains("empty"))
+    }
+
+    @Test func `The deepest and the longest document that is taken is taken`() throws {
+        let deep = String(repeating: "<a>", count: 32) + "x" + String(repeating: "</a>", count: 32)
+        var element = try self.parse(deep)
+        for _ in 1..<32 { element = try #require(element["a"]) }
+        #expect(element.text == "x")
+        #expect(try self.parse("<R>" + String(repeating: "<a/>", count: 99_999) + "</R>").children.count == 99_999)
+    }
+
+    @Test func `A text in many pieces is one, whatever is between them`() throws {
+        let text = String(repeating: "line\r\n&lt;&#x6587;<!-- c --><?p i?><![CDATA[<文>]]>", count: 5000)
+        let read = try self.parse("<R>\(text)<A/>end</R>")
+        #expect(read.text == String(repeating: "line\n<文<文>", count: 5000) + "end")
     }
 
     @Test func `Another root is refused by name`() throws {

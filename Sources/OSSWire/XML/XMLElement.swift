@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: swift-oss-multipart authors
 
-internal import CXML2
+internal import CExpat
 
 /// A document that cannot be taken: not well-formed, of a foreign kind, or beyond the bounds.
 package struct XMLError: Error, Sendable, Equatable, CustomStringConvertible {
@@ -15,8 +15,8 @@ package struct XMLError: Error, Sendable, Equatable, CustomStringConvertible {
 ///
 /// Attributes are not kept, for OSS uses none.
 ///
-/// Documents are read with libxml2's streaming reader (`xmlReaderForMemory`); a DOCTYPE is refused before anything in it
-/// is looked at, so no entity of the document's own is ever expanded.
+/// Documents are read with Expat (`XML_Parse`); a DOCTYPE is refused before anything in it is looked at, so no entity of the
+/// document's own is ever expanded.
 package struct XMLElement: Sendable, Equatable {
     /// The name without prefix.
     package var name: String
@@ -53,56 +53,7 @@ package struct XMLElement: Sendable, Equatable {
         let content = Array(document.drop { blanks.contains($0) })
         guard !content.isEmpty else { throw XMLError("the document is empty") }
         guard content.count <= Int(Int32.max) else { throw XMLError("the document is longer than 2 GiB") }
-        let result = unsafe content.withUnsafeBytes { bytes -> Result<XMLElement, XMLError> in
-            // SAFETY: the reader looks into `content` while it lives; the closure keeps the bytes in place until it is
-            // freed.
-            let start = unsafe bytes.bindMemory(to: CChar.self).baseAddress
-            guard let reader = unsafe xmlReaderForMemory(start, Int32(bytes.count), nil, nil, cxml2_reader_options())
-            else {
-                return .failure(XMLError("libxml2 could not make a reader; memory may be short"))
-            }
-            defer { unsafe xmlFreeTextReader(reader) }
-            do throws(XMLError) { return .success(try unsafe self.read(reader)) } catch { return .failure(error) }
-        }
-        return try result.get()
-    }
-
-    private static func read(_ reader: OpaquePointer) throws(XMLError) -> XMLElement {
-        var open: [XMLElement] = []
-        var root: XMLElement?
-        var elements = 0
-
-        func close() {
-            guard let element = open.popLast() else { return }
-            if open.isEmpty { root = element } else { open[open.count - 1].children.append(element) }
-        }
-
-        while true {
-            let result = unsafe xmlTextReaderRead(reader)
-            if result == 0 { break }
-            guard result == 1 else { throw XMLError("the document is not well-formed XML, or it is cut short") }
-            switch unsafe xmlReaderTypes(UInt32(bitPattern: xmlTextReaderNodeType(reader))) {
-            case XML_READER_TYPE_DOCUMENT_TYPE, XML_READER_TYPE_ENTITY, XML_READER_TYPE_ENTITY_REFERENCE:
-                throw XMLError("the document has a DOCTYPE or an entity of its own, which OSS never sends")
-            case XML_READER_TYPE_ELEMENT:
-                elements += 1
-                guard elements <= self.maximumElements else { throw XMLError("the document has too many elements") }
-                guard open.count < self.maximumDepth else { throw XMLError("the document nests too deep") }
-                guard let name = unsafe xmlTextReaderConstLocalName(reader) else { throw XMLError("a name is missing") }
-                unsafe open.append(XMLElement(name: String(cString: name)))
-                if unsafe xmlTextReaderIsEmptyElement(reader) == 1 { close() }
-            case XML_READER_TYPE_END_ELEMENT:
-                close()
-            case XML_READER_TYPE_TEXT, XML_READER_TYPE_CDATA, XML_READER_TYPE_WHITESPACE,
-                XML_READER_TYPE_SIGNIFICANT_WHITESPACE:
-                if !open.isEmpty, let text = unsafe xmlTextReaderConstValue(reader) {
-                    unsafe open[open.count - 1].text += String(cString: text)
-                }
-            default: break
-            }
-        }
-        guard let root else { throw XMLError("the document has no element") }
-        return root
+        return try XMLTreeBuilder.build(content)
     }
 
     /// The first child of that name.

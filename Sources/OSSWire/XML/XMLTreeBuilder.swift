@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPDX-FileCopyrightText: swift-oss-multipart authors
+
+internal import CExpat
+
+/// Makes elements of what Expat tells of a document, and stops it at the first thing that cannot be taken.
+@safe final class XMLTreeBuilder {
+    /// An element whose end has not come.
+    private struct Open {
+        let name: String
+        var text: [UInt8] = []
+        var children: [XMLElement] = []
+    }
+
+    // SAFETY: made and freed by `build`, which the builder does not outlive.
+    private let parser: XML_Parser
+    private var open: [Open] = []
+    private var root: XMLElement?
+    private var elements = 0
+    private var failure: XMLError?
+
+    private init(_ parser: XML_Parser) { unsafe self.parser = parser }
+
+    /// Reads a document.
+    ///
+    /// - Parameter document: at most 2 GiB, without blanks before its beginning.
+    /// - Throws: `XMLError`; see ``XMLElement/parse(_:)``.
+    static func build(_ document: [UInt8]) throws(XMLError) -> XMLElement {
+        // Without namespaces: documents of OSS have one at most, and a prefix that is not bound does no harm.
+        guard let parser = unsafe XML_ParserCreate(nil) else {
+            throw XMLError("Expat could not make a parser; memory may be short")
+        }
+        defer { unsafe XML_ParserFree(parser) }
+        let builder = unsafe XMLTreeBuilder(parser)
+        let isWellFormed = withExtendedLifetime(builder) {
+            // SAFETY: the builder and the bytes outlive the only call of `XML_Parse`, which alone calls the handlers.
+            unsafe XML_SetUserData(parser, Unmanaged.passUnretained(builder).toOpaque())
+            unsafe self.setHandlers(of: parser)
+            return unsafe document.withUnsafeBytes { bytes in
+                let text = unsafe bytes.assumingMemoryBound(to: CChar.self)
+                return unsafe XML_Parse(parser, text.baseAddress, Int32(text.count), 1) == XML_STATUS_OK
+            }
+        }
+        if let failure = builder.failure { throw failure }
+        guard isWellFormed else {
+            let reason = unsafe XML_ErrorString(XML_GetErrorCode(parser)).map { unsafe String(cString: $0) }
+            throw XMLError("the document is not well-formed XML, or it is cut short: \(reason ?? "no reason is known")")
+        }
+        guard let root = builder.root else { throw XMLError("the document has no element") }
+        return root
+    }
+
+    private static func setHandlers(of parser: XML_Parser) {
+        // SAFETY: what Expat hands over is the builder of this parser, and texts that live until the handler returns.
+        unsafe XML_SetElementHandler(
+            parser,
+            { context, name, _ in
+                guard let name = unsafe name else { return }
+                unsafe XMLTreeBuilder.at(context)?.begin(String(cString: name))
+            },
+            { context, _ in unsafe XMLTreeBuilder.at(context)?.end() })
+        unsafe XML_SetCharacterDataHandler(parser) { context, text, length in
+            let bytes = unsafe UnsafeRawBufferPointer(start: text, count: Int(length))
+            unsafe XMLTreeBuilder.at(context)?.add(bytes)
+        }
+        unsafe XML_SetStartDoctypeDeclHandler(parser) { context, _, _, _, _ in
+            unsafe XMLTreeBuilder.at(context)?.stop("the document has a DOCTYPE, which OSS never sends")
+        }
+    }
+
+    private static func at(_ context: UnsafeMutableRawPointer?) -> XMLTreeBuilder? {
+        unsafe context.map { unsafe Unmanaged.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    private func begin(_ name: String) {
+        self.elements += 1
+        guard self.elements <= XMLElement.maximumElements else {
+            return self.stop("the document has too many elements")
+        }
+        guard self.open.count < XMLElement.maximumDepth else { return self.stop("the document nests too deep") }
+        // Only the local name counts.
+        self.open.append(Open(name: String(name.split(separator: ":").last ?? "")))
+    }
+
+    private func end() {
+        guard let closed = self.open.popLast() else { return }
+        let element = XMLElement(
+            name: closed.name, text: String(decoding: closed.text, as: UTF8.self), children: closed.children)
+        if self.open.isEmpty { self.root = element } else { self.open[self.open.count - 1].children.append(element) }
+    }
+
+    private func add(_ text: UnsafeRawBufferPointer) {
+        guard !self.open.isEmpty else { return }
+        unsafe self.open[self.open.count - 1].text.append(contentsOf: text)
+    }
+
+    /// Nothing more is read; the few things that Expat may still tell of do not matter any more.
+    private func stop(_ reason: String) {
+        self.failure = XMLError(reason)
+        unsafe XML_StopParser(self.parser, 0)
+    }
+}
