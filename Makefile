@@ -5,8 +5,11 @@
 
 SHELL := /bin/bash
 SWIFT ?= swift
-# A release build that carries Swift's standard library with it: it starts faster and takes less memory.
-RELEASE := -c release --static-swift-stdlib
+# A release build that carries Swift's standard library with it: it starts faster and takes less memory. Its relocations are
+# packed where the C library can read that (glibc 2.36), which saves a mebibyte.
+PACKED := $(shell printf '2.36\n%s\n' "$$(getconf GNU_LIBC_VERSION | cut -d' ' -f2)" | sort -VC && echo yes)
+RELEASE := -c release --static-swift-stdlib -Xswiftc -Xclang-linker -Xswiftc -fuse-ld=lld \
+    $(if $(PACKED),-Xlinker -z -Xlinker pack-relative-relocs)
 
 PACKAGES := libssl-dev libcurl4-openssl-dev libisal-dev libmicrohttpd-dev libexpat1-dev pkg-config curl python3-venv
 LIBRARIES := libcrypto libcurl libisal libmicrohttpd expat

@@ -101,7 +101,23 @@ import Testing
         #expect(PercentEncoding.decode("%zz") == nil)
         #expect(PercentEncoding.decode("%4") == nil)
         #expect(PercentEncoding.decode("%ff") == nil)
+        #expect(PercentEncoding.decode("") == "")
+        #expect(PercentEncoding.decode("%E6%96%87+") == "文+")
+        let bytes = Array("x%20y+z".utf8)
+        #expect(PercentEncoding.decode(bytes[1...]) == " y+z")
+        #expect(PercentEncoding.decode([0xC3, 0x28]) == nil)
         #expect(PercentEncoding.decodeBytes("%ff%00") == [0xFF, 0])
+    }
+
+    @Test func `Digits are read as a number, 16 of them at most`() {
+        func number(_ text: String) -> UInt64? { Hex.number(Array(text.utf8)[...]) }
+        #expect(number("0") == 0)
+        #expect(number("00fF") == 255)
+        #expect(number("fedcba9876543210") == 0xFEDC_BA98_7654_3210)
+        #expect(number("") == nil)
+        #expect(number("1fedcba9876543210") == nil)
+        #expect(number("1g") == nil)
+        #expect(number("-1") == nil)
     }
 
     @Test func `A query is read back as it was written`() {
@@ -136,10 +152,18 @@ import Testing
         #expect(Timestamp(milliseconds: 1_702_743_657_042).iso8601 == "2023-12-16T16:20:57.042Z")
         #expect(Timestamp(iso8601: "2023-12-16T16:20:57.5Z")?.milliseconds == 1_702_743_657_500)
         #expect(Timestamp(iso8601: "2023-12-16T16:20:57Z")?.milliseconds == 1_702_743_657_000)
+        #expect(Timestamp(iso8601: "2023-12-16T16:20:57.25Z")?.milliseconds == 1_702_743_657_250)
+        #expect(Timestamp(iso8601: "2023-12-16T16:20:57.042999999999999Z")?.milliseconds == 1_702_743_657_042)
     }
 
     @Test(arguments: [
         "", "now", "Sat, 16 Dec 2023 16:20:57", "Sat, 16 Dez 2023 16:20:57 GMT", "Sat, 16 Dec 2023 24:20:57 GMT",
+        "2023-12-16T16:20:57", "2023-12-16T16:20:57.Z", "2023-12-16T16:20:57.x1Z", "2023-12-16T16:20:57.1xZ",
+        "2023-12-16T16:20:57Z ", "2023-12-16 16:20:57Z", "2023-13-16T16:20:57Z", "2023-00-16T16:20:57Z",
+        "2023-12-32T16:20:57Z", "2023-12-00T16:20:57Z", "2023-12-16T24:20:57Z", "2023-12-16T16:60:57Z",
+        "2023-12-16T16:20:61Z", "2023-12-16T16:20Z", "2023--16T16:20:57Z", "-023-12-16T16:20:57Z",
+        "+2023-12-16T16:20:57Z", "1899-12-16T16:20:57Z", "10000-12-16T16:20:57Z",
+        "99999999999999999999-12-16T16:20:57Z", "2023-12-16T16:20:57.5", "2023-12-16T16:20:57.5Z0",
     ])
     func `A malformed date is refused`(text: String) {
         #expect(Timestamp(httpDate: text) == nil)

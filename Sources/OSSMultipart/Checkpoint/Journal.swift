@@ -40,8 +40,8 @@ struct Journal: Sendable, Equatable {
     var intent: Intent
     /// Nil where the journal ends before an upload was begun.
     var upload: Upload?
-    /// The parts that were stored, by number.
-    var parts: [Int: PartReceipt] = [:]
+    /// The parts that were stored.
+    var parts = PartReceipts()
     /// Whether Complete may have been sent.
     var isCompleting = false
     /// Length in bytes up to the end of the last whole line: what lies behind is torn.
@@ -89,6 +89,7 @@ struct Journal: Sendable, Equatable {
             return lines.count == 3 ? .journal(journal) : damaged()
         }
         journal.upload = upload
+        journal.parts = PartReceipts(capacity: min(lines.count, Limits.maximumPartNumber))
         for index in lines.indices.dropFirst(3) {
             // A line that cannot be read says nothing of its part: the service's listing will.
             if let line = line(index) { journal.take(line) }
@@ -100,9 +101,9 @@ struct Journal: Sendable, Equatable {
     private mutating func take(_ line: JournalLine) {
         switch line.kind {
         case "part":
-            if let receipt = PartReceipt(line) { self.parts[receipt.number] = receipt }
+            if let receipt = PartReceipt(line) { self.parts.insert(receipt) }
         case "drop":
-            if let number = line.integer("number", as: Int.self) { self.parts[number] = nil }
+            if let number = line.integer("number", as: Int.self) { self.parts.remove(number) }
         case "completing": self.isCompleting = true
         case "alone": self.upload?.mayHaveSiblings = false
         case "source":

@@ -57,20 +57,23 @@ struct JournalLine: Sendable, Equatable {
 
     /// Reads a line without its line feed; nil where the checksum or the form is wrong.
     init?(_ line: ArraySlice<UInt8>) {
-        guard line.count > 17, line[line.startIndex + 16] == 0x20,
-            let checksum = Hex.decode(String(decoding: line.prefix(16), as: UTF8.self))
-        else { return nil }
+        // Byte by byte: a record may have ten thousand of these.
+        guard line.count > 17, line[line.startIndex + 16] == 0x20, let checksum = Hex.number(line.prefix(16)) else {
+            return nil
+        }
         let rest = Array(line.dropFirst(17))
-        guard checksum.reduce(0, { $0 << 8 | UInt64($1) }) == CRC64.of(rest),
-            let text = String(validating: rest, as: UTF8.self)
-        else { return nil }
-        var words = text.split(separator: " ", omittingEmptySubsequences: false).makeIterator()
-        guard let kind = words.next(), !kind.isEmpty else { return nil }
-        self.kind = String(kind)
+        guard checksum == CRC64.of(rest) else { return nil }
+        var words = rest.split(separator: 0x20, omittingEmptySubsequences: false).makeIterator()
+        guard let first = words.next(), !first.isEmpty, let kind = String(validating: first, as: UTF8.self) else {
+            return nil
+        }
+        self.kind = kind
         while let word = words.next() {
-            let halves = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard halves.count == 2, let value = PercentEncoding.decode(halves[1]) else { return nil }
-            self.values.append((String(halves[0]), value))
+            guard let sign = word.firstIndex(of: UInt8(ascii: "=")),
+                let name = String(validating: word[..<sign], as: UTF8.self),
+                let value = PercentEncoding.decode(word[(sign + 1)...])
+            else { return nil }
+            self.values.append((name, value))
         }
     }
 }

@@ -54,6 +54,6 @@ package enum ForeignBytes: String, CaseIterable, Sendable {
     private func readJournal(_ bytes: [UInt8]) {
         guard case .journal(let journal) = Journal.read(bytes) else { return }
         precondition(journal.length <= bytes.count)
-        precondition(journal.parts.allSatisfy { $0.key == $0.value.number && (1...10_000).contains($0.key) })
+        precondition(journal.parts.allSatisfy { (1...10_000).contains($0.number) })
     }
 }

@@ -202,15 +202,20 @@ final class UploadProgress: Sendable {
         self.tell(.resumed, part: number)
     }
 
-    func resumed(parts: some Collection<Int>, bytes: Int64) {
-        self.state.withLock {
-            $0.bytesStored = bytes
-            $0.snapshot.bytesResumed = bytes
-            $0.snapshot.partsResumed = parts.count
-            $0.snapshot.partsDone = parts.count
-            for number in parts { $0.parts[number - 1] = .stored }
+    func resumed(parts: some Sequence<Int>, bytes: Int64) {
+        let count = self.state.withLock { state in
+            var count = 0
+            for number in parts {
+                state.parts[number - 1] = .stored
+                count += 1
+            }
+            state.bytesStored = bytes
+            state.snapshot.bytesResumed = bytes
+            state.snapshot.partsResumed = count
+            state.snapshot.partsDone = count
+            return count
         }
-        if !parts.isEmpty { self.tell(.resumed) }
+        if count > 0 { self.tell(.resumed) }
     }
 
     func paused() {

@@ -53,21 +53,21 @@ extension UploadRun {
         _ upload: OSSMultipartUpload, _ listing: [Int: OSSStoredPart], isNamed: Bool
     ) async throws -> Session? {
         let plan = self.plan(for: listing)
-        let stored = try await self.keep([:], Listing(others: listing), plan, readsAgain: true)
-        guard isNamed || !stored.isEmpty else {
+        let stored = try await self.keep(PartReceipts(), Listing(others: listing), plan, readsAgain: true)
+        guard isNamed || stored.count > 0 else {
             self.progress.warn(
                 "the open upload \(upload.uploadID) of this key has no part of this source; it is left alone"
             )
             return nil
         }
         try await self.writeDurably(Journal.beginning(self.intent) + self.uploadLine(upload, plan.sizes), isFirst: true)
-        for receipt in stored.values { await self.writeLine(Journal.line(receipt)) }
+        for receipt in stored { await self.writeLine(Journal.line(receipt)) }
         self.openUpload = upload
         self.progress.warn(
             "the open upload \(upload.uploadID) was taken over, with \(stored.count) parts that are the source's"
         )
         self.progress.begin(bytesTotal: plan.size, partsTotal: plan.count)
-        self.progress.resumed(parts: stored.keys, bytes: stored.values.reduce(0) { $0 + $1.size })
+        self.progress.resumed(parts: stored.numbers, bytes: stored.reduce(0) { $0 + $1.size })
         return Session(
             upload: upload,
             machine: UploadStateMachine(plan: plan, stored: stored, window: self.options.partsInFlight.initial),

@@ -80,7 +80,7 @@ extension UploadRun {
                 operation: .completeMultipartUpload
             )
         }
-        let parts = session.machine.orderedReceipts
+        let parts = session.machine.receipts
         let expectation = try Expectation(parts, size: session.plan.size)
         let document = OSSClient.completeDocument(parts.lazy.map(\.info), count: session.plan.count)
         var request = CompleteMultipartUploadRequest(upload: session.upload, parts: [])

@@ -114,7 +114,7 @@ extension UploadRun {
         let receipts = session.machine.receipts
         let listing = try await self.listing(of: session.upload, comparedWith: receipts)
         // Without a listing none of them can be relied on.
-        let lost = receipts.values.filter { !(listing?.confirmed.contains($0.number) ?? false) }
+        let lost = receipts.filter { !(listing?.confirmed.contains($0.number) ?? false) }
         self.progress.warn("the service has lost \(lost.count) parts that it had confirmed; they are sent again")
         self.progress.partsLost(lost.map(\.number), bytes: lost.reduce(0) { $0 + $1.size })
         session.machine.lost(lost.map(\.number))

@@ -75,7 +75,8 @@ extension UploadRun {
         self.progress.resumed(parts: [], bytes: 0)
         return Session(
             upload: upload,
-            machine: UploadStateMachine(plan: plan, stored: [:], window: self.options.partsInFlight.initial),
+            machine: UploadStateMachine(
+                plan: plan, stored: PartReceipts(capacity: plan.count), window: self.options.partsInFlight.initial),
             isResumed: false
         )
     }
@@ -169,34 +170,34 @@ extension UploadRun {
         }
         // As a rule all are, and no copy is needed.
         let recorded =
-            journal.parts.values.allSatisfy(isPlanned) ? journal.parts : journal.parts.filter { isPlanned($0.value) }
+            journal.parts.allSatisfy(isPlanned) ? journal.parts : PartReceipts(journal.parts.lazy.filter(isPlanned))
 
         let listing: Listing?
         do {
             // Parts that are read again may need the service's own word of them.
-            listing = try await self.listing(of: handle, comparedWith: readsAgain ? [:] : recorded)
+            listing = try await self.listing(of: handle, comparedWith: readsAgain ? PartReceipts() : recorded)
         } catch let error as OSSError where error.service?.code == .noSuchUpload {
             return try await self.afterDisappearance(
                 handle, plan, recorded, mayBeCompleted: journal.isCompleting, readsAgain: readsAgain)
         }
         let stored = try await self.keep(recorded, listing, plan, readsAgain: readsAgain)
         if self.options.isSequential,
-            stored.keys.max() ?? 0 != stored.count || listing?.count ?? stored.count != stored.count
+            stored.numbers.max() ?? 0 != stored.count || listing?.count ?? stored.count != stored.count
         {
             try await self.giveUp(upload.uploadID, because: UploadGone.sequenceIsBroken.reason)
             return nil
         }
         self.openUpload = handle
-        let dropped = journal.parts.keys.filter { stored[$0] != journal.parts[$0] }
+        let dropped = journal.parts.filter { stored[$0.number] != $0 }.map(\.number)
         if !dropped.isEmpty || upload.source != self.source.identity {
             // Parts of the old content go before the new identity comes.
             try await self.writeDurably(Journal.lines(dropping: dropped, source: self.source.identity), isFirst: false)
         }
-        for receipt in stored.values where journal.parts[receipt.number] != receipt {
+        for receipt in stored where journal.parts[receipt.number] != receipt {
             await self.writeLine(Journal.line(receipt))
         }
         self.progress.begin(bytesTotal: plan.size, partsTotal: plan.count)
-        self.progress.resumed(parts: stored.keys, bytes: stored.values.reduce(0) { $0 + $1.size })
+        self.progress.resumed(parts: stored.numbers, bytes: stored.reduce(0) { $0 + $1.size })
         return .open(
             Session(
                 upload: handle,
@@ -236,7 +237,7 @@ extension UploadRun {
 
     /// All parts that the service has, compared with what is recorded of them; nil where listing is not allowed.
     func listing(
-        of upload: OSSMultipartUpload, comparedWith recorded: [Int: PartReceipt] = [:]
+        of upload: OSSMultipartUpload, comparedWith recorded: PartReceipts = PartReceipts()
     ) async throws -> Listing? {
         var listing = Listing()
         do {
@@ -258,21 +259,23 @@ extension UploadRun {
 
     /// The parts that count: those whose bytes on the service are, as far as can be known, those of the source.
     func keep(
-        _ recorded: [Int: PartReceipt], _ listing: Listing?, _ plan: PartPlan, readsAgain: Bool
-    ) async throws -> [Int: PartReceipt] {
+        _ recorded: PartReceipts, _ listing: Listing?, _ plan: PartPlan, readsAgain: Bool
+    ) async throws -> PartReceipts {
         // What is recorded is kept unless something speaks against it: as a rule that is all of it, and no copy is made.
         var kept = recorded
         var doubtful: [PartPlan.Part] = []
         for number in 1...plan.count {
             let isConfirmed = recorded[number] != nil && (listing?.confirmed.contains(number) ?? true)
             if isConfirmed, !readsAgain { continue }
-            kept.removeValue(forKey: number)
+            kept.remove(number)
             let part = plan[number]
             if isConfirmed || listing?.others[number]?.size == part.size { doubtful.append(part) }
         }
         for (part, digests) in try await self.digests(of: doubtful) {
             let candidate = StoredCandidate(recorded: recorded[part.number], listed: listing?.others[part.number])
-            kept[part.number] = candidate.receipt(ifSameAs: digests, number: part.number, size: part.size)
+            if let receipt = candidate.receipt(ifSameAs: digests, number: part.number, size: part.size) {
+                kept.insert(receipt)
+            }
         }
         return kept
     }
@@ -300,11 +303,10 @@ extension UploadRun {
     ///
     /// Where none had sent Complete, an object with the same bytes is an older one, which need not have the same headers.
     private func afterDisappearance(
-        _ upload: OSSMultipartUpload, _ plan: PartPlan, _ recorded: [Int: PartReceipt], mayBeCompleted: Bool,
+        _ upload: OSSMultipartUpload, _ plan: PartPlan, _ recorded: PartReceipts, mayBeCompleted: Bool,
         readsAgain: Bool
     ) async throws -> Opening? {
-        let list = (1...plan.count).compactMap { recorded[$0] }
-        if mayBeCompleted, list.count == plan.count {
+        if mayBeCompleted, recorded.count == plan.count {
             var isSource = true
             if readsAgain {
                 let digests = try await self.digests(of: (1...plan.count).map { plan[$0] })
@@ -312,7 +314,9 @@ extension UploadRun {
                     recorded[part.number].map { $0.crc64 == digests.crc64 || $0.md5 == digests.md5 } ?? false
                 }
             }
-            if isSource, case .ours(let object) = try await self.lookIfAllowed(try Expectation(list, size: plan.size)) {
+            if isSource,
+                case .ours(let object) = try await self.lookIfAllowed(try Expectation(recorded, size: plan.size))
+            {
                 self.openUpload = upload
                 self.progress.begin(bytesTotal: plan.size, partsTotal: plan.count)
                 self.progress.resumed(parts: 1...plan.count, bytes: plan.size)

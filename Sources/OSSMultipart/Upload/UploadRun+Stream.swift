@@ -11,8 +11,8 @@ extension UploadRun {
         let sizes: PartSizes
         /// Parts that may be stored already, by number.
         var candidates: [Int: StoredCandidate] = [:]
-        /// The parts that are stored, by number.
-        var receipts: [Int: PartReceipt] = [:]
+        /// The parts that are stored.
+        var receipts = PartReceipts()
         var isResumed = false
         var partsSent = 0
         var bytesSent: Int64 = 0
@@ -219,7 +219,7 @@ extension UploadRun {
         }
         self.openUpload = handle
         var session = StreamSession(upload: handle, sizes: upload.sizes, isResumed: true)
-        for number in listing.map({ Array($0.others.keys) }) ?? Array(journal.parts.keys) {
+        for number in listing.map({ Array($0.others.keys) }) ?? Array(journal.parts.numbers) {
             session.candidates[number] = StoredCandidate(
                 recorded: journal.parts[number], listed: listing?.others[number])
         }
@@ -230,7 +230,7 @@ extension UploadRun {
     private func afterDisappearance(
         _ upload: OSSMultipartUpload, _ sizes: PartSizes, _ journal: Journal, _ stream: StreamSource
     ) async throws -> StreamOpening? {
-        let list = journal.parts.values.sorted { $0.number < $1.number }
+        let list = journal.parts
         let plan = PartPlan(size: list.reduce(0) { $0 + $1.size }, sizes: sizes)
         let expectation = try Expectation(list, size: plan.size)
         if journal.isCompleting, list.count == plan.count, let expected = expectation.crc64,
@@ -329,7 +329,7 @@ extension UploadRun {
                 case .part(let number, .success(let receipt), let wasKept):
                     inFlight -= 1
                     let isNew = receipts[number] == nil
-                    receipts[number] = receipt
+                    receipts.insert(receipt)
                     if !wasKept {
                         partsSent += 1
                         bytesSent += receipt.size

@@ -124,9 +124,9 @@ final class UploadRun {
             switch try await self.resumeOrBegin() {
             case .stored(let object, let plan):
                 return try await self.succeed(object, plan: plan, uploadID: nil, partsSent: 0, bytesSent: 0)
-            case .open(let session):
+            case .open(var session):
                 do {
-                    return try await self.carryOn(session)
+                    return try await self.carryOn(&session)
                 } catch let gone as UploadGone {
                     // It expired, or somebody aborted it. Once is bad luck; twice is a service that loses uploads.
                     guard !hasRestarted else {
@@ -154,8 +154,7 @@ final class UploadRun {
     }
 
     /// Sends what is missing and joins the parts.
-    private func carryOn(_ opened: Session) async throws -> OSSUploadResult {
-        var session = opened
+    private func carryOn(_ session: inout Session) async throws -> OSSUploadResult {
         let resumed = session.machine.receipts.count
         var sent: (parts: Int, bytes: Int64) = (0, 0)
         // A service that says that parts are missing is believed and given them, but not for ever.

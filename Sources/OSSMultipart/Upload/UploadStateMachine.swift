@@ -19,8 +19,8 @@ struct UploadStateMachine: Sendable {
     let plan: PartPlan
     /// Most parts in flight, at least 1; where it has shrunk, those that are on their way go on.
     var window: Int
-    /// The parts that are stored, by number.
-    private(set) var receipts: [Int: PartReceipt]
+    /// The parts that are stored.
+    private(set) var receipts: PartReceipts
     /// Parts that are on their way.
     private(set) var inFlight: Set<Int> = []
     /// Parts that are still to be sent, the next one last.
@@ -28,7 +28,7 @@ struct UploadStateMachine: Sendable {
     private var hasFailed = false
 
     /// Begins with the parts that are stored already.
-    init(plan: PartPlan, stored: [Int: PartReceipt], window: Int) {
+    init(plan: PartPlan, stored: PartReceipts, window: Int) {
         self.plan = plan
         self.window = max(1, window)
         self.receipts = stored
@@ -48,7 +48,7 @@ struct UploadStateMachine: Sendable {
     /// A part in flight is stored.
     mutating func stored(_ receipt: PartReceipt) {
         self.inFlight.remove(receipt.number)
-        self.receipts[receipt.number] = receipt
+        self.receipts.insert(receipt)
     }
 
     /// A part in flight has failed for good: no other part is begun.
@@ -59,7 +59,7 @@ struct UploadStateMachine: Sendable {
 
     /// The service does not have these parts any more: they are sent again.
     mutating func lost(_ numbers: some Sequence<Int>) {
-        for number in Set(numbers) where self.receipts.removeValue(forKey: number) != nil {
+        for number in numbers where self.receipts.remove(number) {
             self.pending.append(number)
         }
         self.pending.sort(by: >)
@@ -68,13 +68,7 @@ struct UploadStateMachine: Sendable {
     /// Whether all parts of the plan are stored, and their sizes sum to the source's.
     var isComplete: Bool {
         var (count, size) = (0, Int64(0))
-        for receipt in self.orderedReceipts { (count, size) = (count + 1, size + receipt.size) }
+        for receipt in self.receipts { (count, size) = (count + 1, size + receipt.size) }
         return count == self.plan.count && size == self.plan.size
-    }
-
-    /// The receipts in the order of the plan; made one by one, for there may be ten thousand.
-    var orderedReceipts: some Sequence<PartReceipt> {
-        let receipts = self.receipts
-        return (1...self.plan.count).lazy.compactMap { receipts[$0] }
     }
 }

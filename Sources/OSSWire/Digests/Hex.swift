@@ -48,6 +48,17 @@ package enum Hex {
         return bytes
     }
 
+    /// Reads digits of either case as a number, the most significant first; nil where they are anything else, or more than 16.
+    package static func number(_ digits: ArraySlice<UInt8>) -> UInt64? {
+        guard (1...16).contains(digits.count) else { return nil }
+        var number: UInt64 = 0
+        for digit in digits {
+            guard let value = self.value(ofDigit: digit) else { return nil }
+            number = number << 4 | UInt64(value)
+        }
+        return number
+    }
+
     static func value(ofDigit digit: UInt8) -> UInt8? {
         switch digit {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")

@@ -33,15 +33,28 @@ package enum PercentEncoding {
     ///
     /// A `+` stays a plus; `plusIsBlank` is for form data.
     package static func decode(_ text: some StringProtocol, plusIsBlank: Bool = false) -> String? {
+        self.decode(Array(text.utf8)[...], plusIsBlank: plusIsBlank)
+    }
+
+    /// Resolves the escapes of a text's UTF-8 once; see ``decode(_:plusIsBlank:)``.
+    package static func decode(_ text: ArraySlice<UInt8>, plusIsBlank: Bool = false) -> String? {
+        // Most texts hold nothing to resolve.
+        if !text.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "+") }) {
+            return String(validating: text, as: UTF8.self)
+        }
         guard let bytes = self.decodeBytes(text, plusIsBlank: plusIsBlank) else { return nil }
         return String(validating: bytes, as: UTF8.self)
     }
 
     /// Resolves the escapes of `text` once into bytes; nil where an escape is malformed.
     package static func decodeBytes(_ text: some StringProtocol, plusIsBlank: Bool = false) -> [UInt8]? {
+        self.decodeBytes(Array(text.utf8)[...], plusIsBlank: plusIsBlank)
+    }
+
+    private static func decodeBytes(_ text: ArraySlice<UInt8>, plusIsBlank: Bool) -> [UInt8]? {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.utf8.count)
-        var rest = text.utf8.makeIterator()
+        bytes.reserveCapacity(text.count)
+        var rest = text.makeIterator()
         while let byte = rest.next() {
             switch byte {
             case UInt8(ascii: "%"):

@@ -50,56 +50,51 @@ package struct Timestamp: Sendable, Hashable, Comparable {
         }
         let clock = words[4].split(separator: ":", omittingEmptySubsequences: false)
         guard clock.count == 3 else { return nil }
-        self.init(
-            year: words[3], month: month + 1, day: words[1], hour: clock[0], minute: clock[1], second: clock[2],
-            milliseconds: 0
-        )
+        guard let year = Self.number(words[3]), let day = Self.number(words[1]), let hour = Self.number(clock[0]),
+            let minute = Self.number(clock[1]), let second = Self.number(clock[2])
+        else { return nil }
+        self.init(year: year, month: month + 1, day: day, hour: hour, minute: minute, second: second, milliseconds: 0)
     }
 
     /// Reads the form of `iso8601`, with or without a fraction; nil where the text is anything else.
-    package init?(iso8601 text: some StringProtocol) {
-        guard text.last == "Z" else { return nil }
-        let halves = text.dropLast().split(separator: "T", omittingEmptySubsequences: false)
-        guard halves.count == 2 else { return nil }
-        let day = halves[0].split(separator: "-", omittingEmptySubsequences: false)
-        let clock = halves[1].split(separator: ":", omittingEmptySubsequences: false)
-        guard day.count == 3, clock.count == 3, let month = Self.number(day[1]), (1...12).contains(month) else {
-            return nil
-        }
-        let seconds = clock[2].split(separator: ".", omittingEmptySubsequences: false)
+    ///
+    /// Digits of the fraction behind the third are passed over.
+    package init?(iso8601 text: String) {
+        // Byte by byte: a listing has one for each part.
+        var reader = DigitReader(text)
+        guard let year = reader.number(before: "-"), let month = reader.number(before: "-"),
+            let day = reader.number(before: "T"), let hour = reader.number(before: ":"),
+            let minute = reader.number(before: ":"), (1...12).contains(month)
+        else { return nil }
         var milliseconds: Int64 = 0
-        if seconds.count == 2 {
-            guard let digits = Self.number((seconds[1] + "00").prefix(3)), !seconds[1].isEmpty else { return nil }
-            milliseconds = Int64(digits)
-        } else if seconds.count != 1 {
-            return nil
+        let second: Int
+        if let number = reader.number(before: ".") {
+            guard let fraction = reader.milliseconds(before: "Z") else { return nil }
+            (second, milliseconds) = (number, fraction)
+        } else {
+            guard let number = reader.number(before: "Z") else { return nil }
+            second = number
         }
+        guard reader.isAtEnd else { return nil }
         self.init(
-            year: day[0], month: month, day: day[2], hour: clock[0], minute: clock[1], second: seconds[0],
-            milliseconds: milliseconds
-        )
+            year: year, month: month, day: day, hour: hour, minute: minute, second: second, milliseconds: milliseconds)
     }
 
     /// Reads the form of `compact`; nil where the text is anything else.
     package init?(compact text: some StringProtocol) {
         let bytes = Array(text.utf8)
         guard bytes.count == 16, bytes[8] == UInt8(ascii: "T"), bytes[15] == UInt8(ascii: "Z") else { return nil }
-        func piece(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
-        guard let month = Self.number(piece(4..<6)), (1...12).contains(month) else { return nil }
-        self.init(
-            year: piece(0..<4), month: month, day: piece(6..<8), hour: piece(9..<11), minute: piece(11..<13),
-            second: piece(13..<15), milliseconds: 0
-        )
+        func number(_ range: Range<Int>) -> Int? { Self.number(String(decoding: bytes[range], as: UTF8.self)) }
+        guard let year = number(0..<4), let month = number(4..<6), let day = number(6..<8), let hour = number(9..<11),
+            let minute = number(11..<13), let second = number(13..<15), (1...12).contains(month)
+        else { return nil }
+        self.init(year: year, month: month, day: day, hour: hour, minute: minute, second: second, milliseconds: 0)
     }
 
-    private init?(
-        year: some StringProtocol, month: Int, day: some StringProtocol, hour: some StringProtocol,
-        minute: some StringProtocol, second: some StringProtocol, milliseconds: Int64
-    ) {
-        guard let year = Self.number(year), let day = Self.number(day), let hour = Self.number(hour),
-            let minute = Self.number(minute), let second = Self.number(second),
-            (1900...9999).contains(year), (1...31).contains(day), hour < 24, minute < 60, second < 61
-        else { return nil }
+    private init?(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int, milliseconds: Int64) {
+        guard (1900...9999).contains(year), (1...31).contains(day), hour < 24, minute < 60, second < 61 else {
+            return nil
+        }
         let days = Calendar.daysSince1970(year: year, month: month, day: day)
         self.milliseconds = ((Int64(days) * 24 + Int64(hour)) * 60 + Int64(minute)) * 60_000 + Int64(second) * 1000
         self.milliseconds += milliseconds
@@ -114,6 +109,39 @@ package struct Timestamp: Sendable, Hashable, Comparable {
     private static func number(_ text: some StringProtocol) -> Int? {
         guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }
         return Int(text)
+    }
+}
+
+/// Reads numbers, and what has to stand behind each.
+private struct DigitReader {
+    private let bytes: [UInt8]
+    private var place = 0
+
+    init(_ text: String) { self.bytes = Array(text.utf8) }
+
+    var isAtEnd: Bool { self.place == self.bytes.count }
+
+    /// Reads digits and the sign behind them; nil, and nothing is read, where there is anything else, or where they are more
+    /// than nine.
+    mutating func number(before sign: Unicode.Scalar) -> Int? {
+        guard let digits = self.digits(before: sign), digits.count <= 9 else { return nil }
+        self.place = digits.endIndex + 1
+        return digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+    }
+
+    /// Reads the digits of a fraction of a second, and the sign behind them.
+    mutating func milliseconds(before sign: Unicode.Scalar) -> Int64? {
+        guard let digits = self.digits(before: sign) else { return nil }
+        self.place = digits.endIndex + 1
+        let thousandths = digits.prefix(3).reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
+        return digits.count == 1 ? thousandths * 100 : digits.count == 2 ? thousandths * 10 : thousandths
+    }
+
+    private func digits(before sign: Unicode.Scalar) -> ArraySlice<UInt8>? {
+        let digits = self.bytes[self.place...].prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        guard !digits.isEmpty, digits.endIndex < self.bytes.count, self.bytes[digits.endIndex] == UInt8(ascii: sign)
+        else { return nil }
+        return digits
     }
 }
 

@@ -41,19 +41,21 @@ package struct XMLElement: Sendable, Equatable {
     /// - Throws: `XMLError` where the document is empty, not well-formed, has a DOCTYPE, nests deeper than
     ///   ``maximumDepth``, has more than ``maximumElements`` elements, or has another root.
     package static func parse(_ document: [UInt8], root: String) throws(XMLError) -> XMLElement {
-        let element = try self.parse(document)
-        guard element.name == root else { throw XMLError("the document is a \(element.name), not a \(root)") }
-        return element
+        try self.parse(document, expecting: root)
     }
 
     /// Reads a document, whatever its root is called; see ``parse(_:root:)``.
     package static func parse(_ document: [UInt8]) throws(XMLError) -> XMLElement {
+        try self.parse(document, expecting: nil)
+    }
+
+    private static func parse(_ document: [UInt8], expecting root: String?) throws(XMLError) -> XMLElement {
         // Blanks come while a long Complete is processed; XML itself allows none before its declaration.
         let blanks: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
         let content = Array(document.drop { blanks.contains($0) })
         guard !content.isEmpty else { throw XMLError("the document is empty") }
         guard content.count <= Int(Int32.max) else { throw XMLError("the document is longer than 2 GiB") }
-        return try XMLTreeBuilder.build(content)
+        return try XMLTreeBuilder.build(content, root: root)
     }
 
     /// The first child of that name.

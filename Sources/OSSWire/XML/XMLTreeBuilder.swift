@@ -2,36 +2,45 @@
 // SPDX-FileCopyrightText: swift-oss-multipart authors
 
 internal import CExpat
+import Glibc
 
 /// Makes elements of what Expat tells of a document, and stops it at the first thing that cannot be taken.
 @safe final class XMLTreeBuilder {
     /// An element whose end has not come.
     private struct Open {
         let name: String
-        var text: [UInt8] = []
+        var text = ""
         var children: [XMLElement] = []
     }
 
     // SAFETY: made and freed by `build`, which the builder does not outlive.
     private let parser: XML_Parser
+    private let expectedRoot: String?
     private var open: [Open] = []
+    /// Text that has come since the last tag.
+    private var text: [UInt8] = []
     private var root: XMLElement?
     private var elements = 0
     private var failure: XMLError?
 
-    private init(_ parser: XML_Parser) { unsafe self.parser = parser }
+    private init(_ parser: XML_Parser, root: String?) {
+        unsafe self.parser = parser
+        self.expectedRoot = root
+    }
 
     /// Reads a document.
     ///
-    /// - Parameter document: at most 2 GiB, without blanks before its beginning.
+    /// - Parameters:
+    ///   - document: at most 2 GiB, without blanks before its beginning.
+    ///   - root: what the root has to be called; of another document nothing more is read. Nil for any.
     /// - Throws: `XMLError`; see ``XMLElement/parse(_:)``.
-    static func build(_ document: [UInt8]) throws(XMLError) -> XMLElement {
+    static func build(_ document: [UInt8], root: String?) throws(XMLError) -> XMLElement {
         // Without namespaces: documents of OSS have one at most, and a prefix that is not bound does no harm.
         guard let parser = unsafe XML_ParserCreate(nil) else {
             throw XMLError("Expat could not make a parser; memory may be short")
         }
         defer { unsafe XML_ParserFree(parser) }
-        let builder = unsafe XMLTreeBuilder(parser)
+        let builder = unsafe XMLTreeBuilder(parser, root: root)
         let isWellFormed = withExtendedLifetime(builder) {
             // SAFETY: the builder and the bytes outlive the only call of `XML_Parse`, which alone calls the handlers.
             unsafe XML_SetUserData(parser, Unmanaged.passUnretained(builder).toOpaque())
@@ -56,7 +65,10 @@ internal import CExpat
             parser,
             { context, name, _ in
                 guard let name = unsafe name else { return }
-                unsafe XMLTreeBuilder.at(context)?.begin(String(cString: name))
+                // Only the local name counts.
+                let colon = unsafe strrchr(name, Int32(UInt8(ascii: ":")))
+                let local = unsafe colon.map { unsafe UnsafePointer($0 + 1) } ?? name
+                unsafe XMLTreeBuilder.at(context)?.begin(String(cString: local))
             },
             { context, _ in unsafe XMLTreeBuilder.at(context)?.end() })
         unsafe XML_SetCharacterDataHandler(parser) { context, text, length in
@@ -78,20 +90,29 @@ internal import CExpat
             return self.stop("the document has too many elements")
         }
         guard self.open.count < XMLElement.maximumDepth else { return self.stop("the document nests too deep") }
-        // Only the local name counts.
-        self.open.append(Open(name: String(name.split(separator: ":").last ?? "")))
+        if self.open.isEmpty, let root = self.expectedRoot, root != name {
+            return self.stop("the document is a \(name), not a \(root)")
+        }
+        self.takeText()
+        self.open.append(Open(name: name))
     }
 
     private func end() {
+        self.takeText()
         guard let closed = self.open.popLast() else { return }
-        let element = XMLElement(
-            name: closed.name, text: String(decoding: closed.text, as: UTF8.self), children: closed.children)
+        let element = XMLElement(name: closed.name, text: closed.text, children: closed.children)
         if self.open.isEmpty { self.root = element } else { self.open[self.open.count - 1].children.append(element) }
     }
 
     private func add(_ text: UnsafeRawBufferPointer) {
         guard !self.open.isEmpty else { return }
-        unsafe self.open[self.open.count - 1].text.append(contentsOf: text)
+        unsafe self.text.append(contentsOf: text)
+    }
+
+    private func takeText() {
+        guard !self.text.isEmpty else { return }
+        self.open[self.open.count - 1].text += String(decoding: self.text, as: UTF8.self)
+        self.text.removeAll(keepingCapacity: true)
     }
 
     /// Nothing more is read; the few things that Expat may still tell of do not matter any more.
