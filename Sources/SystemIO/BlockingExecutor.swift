@@ -5,30 +5,40 @@ import Glibc
 
 /// Threads for calls that block: reading files, syncing, computing digests.
 ///
-/// Swift's own threads never wait for them.
+/// Swift's own threads never wait for them. A single call is brought here with ``run(_:)``. A task that makes one call after
+/// the other stays here with ``carry(_:)``: its calls are then made on the spot, and none of its steps waits for another
+/// thread to wake up.
+///
+/// Calls and steps do not hold each other up: beside as many threads as calls may be made at a time there is one for steps on
+/// each processor.
 ///
 /// Threads begin when there is work and end after they were idle for a while, or with ``shutDown()``.
-package final class BlockingExecutor: Sendable {
-    private let pool: Pool
+package final class BlockingExecutor: TaskExecutor {
+    private let pool: ThreadPool
 
     /// Makes an executor.
     ///
-    /// - Parameter threads: most threads at a time, at least 1.
-    package init(threads: Int) { self.pool = Pool(limit: max(1, threads)) }
+    /// - Parameter threads: most calls at a time, at least 1.
+    package init(threads: Int) { self.pool = ThreadPool(limit: max(1, threads)) }
 
+    // Nothing is waited for: it may be one of the threads that lets go of it last.
     deinit { self.pool.close() }
 
-    /// Runs `body` on a thread that may block and returns what it returns.
+    /// Runs `body` on a thread that may block and returns what it returns; on the spot where this is one of them.
     ///
-    /// What `body` holds is let go before the caller goes on: a file that this closes is closed then.
+    /// What `body` alone holds is let go before the caller goes on: a file that this closes is closed then.
     ///
     /// Cancelling the caller's task does not stop `body`; long work looks at the task's state between its steps.
     package func run<Value: Sendable, Failure: Error>(
         _ body: @escaping @Sendable () throws(Failure) -> Value
     ) async throws(Failure) -> Value {
+        if let worker = self.pool.beginCallHere() {
+            defer { self.pool.endCall(worker) }
+            return try body()
+        }
         let outcome = await withCheckedContinuation {
             (continuation: CheckedContinuation<Result<Value, Failure>, Never>) in
-            self.pool.add {
+            self.start {
                 let outcome: Result<Value, Failure>
                 do throws(Failure) { outcome = .success(try body()) } catch { outcome = .failure(error) }
                 return { continuation.resume(returning: outcome) }
@@ -40,7 +50,34 @@ package final class BlockingExecutor: Sendable {
     /// Runs `body` on a thread that may block, and then what it returns; nobody waits for it.
     ///
     /// What `body` holds is let go before what it returns is run.
-    package func start(_ body: @escaping @Sendable () -> @Sendable () -> Void) { self.pool.add(body) }
+    package func start(_ body: @escaping @Sendable () -> @Sendable () -> Void) {
+        self.pool.add { $0.calls.append(body) }
+    }
+
+    /// Runs `body`, and the tasks that it begins as its children, on these threads: their calls that block are made on the spot.
+    ///
+    /// Between such calls `body` must not block, nor compute for long: others wait for the same threads. So it must not run code
+    /// that is not ours. When this returns, the task is where it was before.
+    package func carry<Success, Failure: Error>(
+        _ body: () async throws(Failure) -> Success
+    ) async throws(Failure) -> Success {
+        let result: Result<Success, Failure>
+        do throws(Failure) {
+            result = .success(
+                try await withTaskExecutorPreference(self) { () async throws(Failure) in try await body() })
+        } catch {
+            result = .failure(error)
+        }
+        // A task goes on where it is until it waits for something, and what comes next may block.
+        if self.pool.currentWorker != nil { await Task.yield() }
+        return try result.get()
+    }
+
+    /// Takes a step of a task that stays on these threads.
+    package func enqueue(_ job: consuming ExecutorJob) {
+        let step = UnownedJob(job)
+        self.pool.add { $0.steps.append(.init(job: step, executor: self)) }
+    }
 
     /// Lets queued work finish, then ends all threads and waits for them; later work runs on threads of its own.
     package func shutDown() async {
@@ -50,52 +87,197 @@ package final class BlockingExecutor: Sendable {
     }
 }
 
-/// The queue and the threads of an executor.
+/// The queues and the threads of an executor.
 ///
 /// Threads hold the pool, not the executor, so an executor that is let go ends them.
-private final class Pool: Sendable {
-    /// Does the work and returns what tells the caller of it; the latter runs when the former has been let go.
-    typealias Job = @Sendable () -> Announcement
+///
+/// Nothing that is added is forgotten. A _look_ is the act of a thread that has nothing to do and takes the next job; it waits
+/// only where it finds none. Each job that could be taken has a look of its own coming: of a thread that has just begun or
+/// been woken, or of the one that added it in the midst of a step and looks as soon as that is done. It has none only while
+/// every thread that there may be is busy; then each of them looks when it is done, and those that are in steps, which do not
+/// block, are done soon.
+private final class ThreadPool: Sendable {
     typealias Announcement = @Sendable () -> Void
+    /// Does the work and returns what tells the caller of it; the latter runs when the former has been let go.
+    typealias Call = @Sendable () -> Announcement
+    /// A step of a task; the executor is held, so that it is there until the step is done.
+    struct Step: Sendable {
+        let job: UnownedJob
+        let executor: BlockingExecutor
+    }
 
-    private struct State {
-        /// Jobs that wait, from `next` on; the places before it are empty.
-        var jobs: [Job?] = []
-        var next = 0
-        var threads = 0
-        var idle = 0
-        var isClosed = false
-        var whenEmpty: [@Sendable () -> Void] = []
+    struct State: Sendable {
+        /// Calls that wait for their turn.
+        var calls = Queue<Call>()
+        /// Steps that wait for a thread.
+        var steps = Queue<Step>()
+        fileprivate var callsUnderWay = 0
+        fileprivate var threads = 0
+        /// Threads that wait and have not been chosen to look.
+        fileprivate var idle = 0
+        /// Looks that are sure to come.
+        fileprivate var looksDue = 0
+        fileprivate var isClosed = false
+        fileprivate var whenEmpty: [Announcement] = []
+    }
+
+    /// What a thread knows of itself; it alone uses it.
+    final class Worker {
+        /// Whether one of the looks that are due is its own.
+        fileprivate var owesLook: Bool
+        /// Whether it is in a call that may block.
+        fileprivate var isInCall = false
+
+        fileprivate init(owesLook: Bool) { self.owesLook = owesLook }
     }
 
     /// How long a thread waits for work before it ends, in seconds.
     private static let idleSeconds = 2
 
+    /// Most calls at a time.
     private let limit: Int
+    /// Most threads at a time.
+    private let mostThreads: Int
     private let state = Lock(State())
     private let signal = Semaphore()
 
-    init(limit: Int) { self.limit = limit }
-
-    func add(_ job: @escaping Job) {
-        let needsThread = self.state.withLock { state in
-            state.jobs.append(job)
-            // Each waiting job takes one idle thread; where there are none to spare, a new one begins.
-            guard state.jobs.count - state.next > state.idle, state.threads < self.limit else { return false }
-            state.threads += 1
-            return true
-        }
-        if needsThread { self.startThread() } else { self.signal.post() }
+    init(limit: Int) {
+        self.limit = limit
+        self.mostThreads = limit + ProcessorCount.available
     }
 
-    func close(whenEmpty: (@Sendable () -> Void)? = nil) {
+    // MARK: Adding
+
+    /// Adds a job to one of the queues, and sees that a thread looks for it.
+    func add(_ append: (inout State) -> Void) {
+        let worker = self.currentWorker
+        let wake = self.state.withLock { state in
+            append(&state)
+            guard self.jobs(of: state) > state.looksDue else { return Wake.nobody }
+            // What a step adds is most often what comes next, and the step at its end: going on here spares waking another
+            // thread. A call may take long.
+            if let worker, !worker.isInCall, !worker.owesLook {
+                worker.owesLook = true
+                state.looksDue += 1
+                return .nobody
+            }
+            return self.choose(&state)
+        }
+        self.perform(wake)
+    }
+
+    /// Jobs that a look could take.
+    private func jobs(of state: State) -> Int {
+        state.steps.count + min(state.calls.count, self.limit - state.callsUnderWay)
+    }
+
+    private enum Wake { case nobody, one, new }
+
+    /// Chooses a thread to look, where there are more jobs than looks to come.
+    private func choose(_ state: inout State) -> Wake {
+        guard self.jobs(of: state) > state.looksDue else { return .nobody }
+        if state.idle > 0 {
+            state.idle -= 1
+            state.looksDue += 1
+            return .one
+        }
+        guard state.threads < self.mostThreads else { return .nobody }
+        state.threads += 1
+        state.looksDue += 1
+        return .new
+    }
+
+    private func perform(_ wake: Wake) {
+        switch wake {
+        case .nobody: break
+        case .one: self.signal.post()
+        case .new: self.startThread()
+        }
+    }
+
+    func close(whenEmpty: Announcement? = nil) {
         let (waiting, isEmpty) = self.state.withLock { state in
             state.isClosed = true
             if state.threads > 0, let whenEmpty { state.whenEmpty.append(whenEmpty) }
+            defer {
+                state.looksDue += state.idle
+                state.idle = 0
+            }
             return (state.idle, state.threads == 0)
         }
         for _ in 0..<waiting { self.signal.post() }
         if isEmpty { whenEmpty?() }
+    }
+
+    // MARK: Calls
+
+    /// Begins a call on this thread, where it is one of the pool's and no call waits for its turn.
+    ///
+    /// - Returns: what ends it; nil where the call has to be added.
+    func beginCallHere() -> Worker? {
+        guard let worker = self.currentWorker, !worker.isInCall else { return nil }
+        let wake: Wake? = self.state.withLock { state in
+            guard state.calls.count == 0, state.callsUnderWay < self.limit else { return nil }
+            self.beginCall(worker, &state)
+            return self.choose(&state)
+        }
+        guard let wake else { return nil }
+        self.perform(wake)
+        return worker
+    }
+
+    /// This thread may be busy for long: what it would have looked for is for another one.
+    private func beginCall(_ worker: Worker, _ state: inout State) {
+        self.settle(worker, &state)
+        state.callsUnderWay += 1
+        worker.isInCall = true
+    }
+
+    func endCall(_ worker: Worker) {
+        worker.isInCall = false
+        self.state.withLock { state in
+            state.callsUnderWay -= 1
+            // It may be the turn of a call that has waited: this thread looks for it.
+            guard self.jobs(of: state) > state.looksDue, !worker.owesLook else { return }
+            worker.owesLook = true
+            state.looksDue += 1
+        }
+    }
+
+    private func settle(_ worker: Worker, _ state: inout State) {
+        guard worker.owesLook else { return }
+        worker.owesLook = false
+        state.looksDue -= 1
+    }
+
+    // MARK: Threads
+
+    /// Where each thread keeps its worker.
+    private static let workerKey: pthread_key_t = {
+        var key = pthread_key_t()
+        // SAFETY: the key is ours. Without a destructor: the thread itself takes the worker away.
+        _ = unsafe pthread_key_create(&key, nil)
+        return key
+    }()
+
+    /// A worker and the pool that it is of.
+    @safe private final class Badge {
+        let worker: Worker
+        // SAFETY: compared, never used; the thread holds the pool for as long as its badge can be found.
+        unowned(unsafe) let pool: ThreadPool
+
+        init(_ worker: Worker, _ pool: ThreadPool) {
+            self.worker = worker
+            unsafe self.pool = pool
+        }
+    }
+
+    /// The worker of this thread, where it is one of this pool's.
+    var currentWorker: Worker? {
+        guard let pointer = unsafe pthread_getspecific(Self.workerKey) else { return nil }
+        // SAFETY: `live` has put it there, and takes it away before it lets go of it.
+        let badge = unsafe Unmanaged<Badge>.fromOpaque(pointer).takeUnretainedValue()
+        return unsafe badge.pool === self ? badge.worker : nil
     }
 
     private func startThread() {
@@ -106,72 +288,144 @@ private final class Pool: Sendable {
             &thread, nil,
             { context in
                 if let context = unsafe context {
-                    unsafe Unmanaged<Pool>.fromOpaque(context).takeRetainedValue().work()
+                    unsafe Unmanaged<ThreadPool>.fromOpaque(context).takeRetainedValue().live()
                 }
                 return nil
             }, unsafe box.toOpaque()
         )
         if result == 0 {
             _ = pthread_detach(thread)
-        } else {
-            // No thread can be had: the work is done here, late but done.
-            unsafe box.release()
-            self.work(mayWait: false)
+            return
         }
+        unsafe box.release()
+        // No thread can be had: the work is done by those that there are, or here, late but done.
+        let isAlone = self.state.withLock { state in
+            guard state.threads > 1 else { return true }
+            state.threads -= 1
+            state.looksDue -= 1
+            return false
+        }
+        guard isAlone else { return }
+        let callbacks = self.work(Worker(owesLook: true), mayWait: false)
+        for callback in callbacks { callback() }
     }
 
-    private func work(mayWait: Bool = true) {
-        while true {
-            if let announcement = self.doNextJob() {
-                announcement()
-                continue
-            }
-            enum Step { case again, wait, end([@Sendable () -> Void]) }
-            let step: Step = self.state.withLock { state in
-                guard state.next == state.jobs.count else { return .again }
-                if mayWait, !state.isClosed {
-                    state.idle += 1
-                    return .wait
-                }
-                state.threads -= 1
-                guard state.threads == 0 else { return .end([]) }
-                defer { state.whenEmpty = [] }
-                return .end(state.whenEmpty)
-            }
-            switch step {
-            case .again: break
-            case .wait:
-                let wasWoken = self.signal.wait(seconds: Self.idleSeconds)
-                let isOver = self.state.withLock { state in
-                    state.idle -= 1
-                    guard !wasWoken, state.next == state.jobs.count, !state.isClosed else { return false }
-                    state.threads -= 1
-                    return true
-                }
-                if isOver { return }
-            case .end(let callbacks):
-                for callback in callbacks { callback() }
-                return
-            }
-        }
+    /// The life of a thread.
+    private func live() {
+        ThreadName.set("oss-blocking")
+        let worker = Worker(owesLook: true)
+        let badge = Badge(worker, self)
+        // SAFETY: the badge lives until this returns, and nobody finds it after that.
+        _ = unsafe pthread_setspecific(Self.workerKey, Unmanaged.passUnretained(badge).toOpaque())
+        let callbacks = self.work(worker, mayWait: true)
+        // What is added from here on is no longer this thread's to look for.
+        _ = pthread_setspecific(Self.workerKey, nil)
+        withExtendedLifetime(badge) {}
+        for callback in callbacks { callback() }
     }
 
-    /// Takes a job and does it; what it held is let go when this returns.
+    /// Does jobs until there is no need to.
     ///
-    /// Nil where there is none.
-    private func doNextJob() -> Announcement? {
-        let job: Job? = self.state.withLock { state in
-            guard state.next < state.jobs.count else { return nil }
-            defer {
-                state.jobs[state.next] = nil
-                state.next += 1
-                if state.next == state.jobs.count {
-                    state.jobs.removeAll(keepingCapacity: true)
-                    state.next = 0
-                }
+    /// - Returns: whom to tell that this was the last thread.
+    private func work(_ worker: Worker, mayWait: Bool) -> [Announcement] {
+        while true {
+            switch self.doNextJob(worker, mayWait: mayWait) {
+            case .again: break
+            case .announce(let announcement): announcement()
+            case .wait: if !self.waitForJob(worker) { return [] }
+            case .end(let callbacks): return callbacks
             }
-            return state.jobs[state.next]
         }
-        return job?()
+    }
+
+    private enum Next {
+        case again
+        case announce(Announcement)
+        case wait
+        case end([Announcement])
+    }
+
+    /// Looks for a job and does it; what it held is let go when this returns.
+    ///
+    /// - Returns: what is left to be done.
+    private func doNextJob(_ worker: Worker, mayWait: Bool) -> Next {
+        enum Find {
+            case call(Call)
+            case step(Step)
+            case nothing(Next)
+        }
+        let find: Find = self.state.withLock { state in
+            // Calls first: so many threads that steps always have some left are in calls at most.
+            if state.callsUnderWay < self.limit, let call = state.calls.popFirst() {
+                self.beginCall(worker, &state)
+                return .call(call)
+            }
+            self.settle(worker, &state)
+            if let step = state.steps.popFirst() { return .step(step) }
+            if mayWait, !state.isClosed {
+                state.idle += 1
+                return .nothing(.wait)
+            }
+            state.threads -= 1
+            guard state.threads == 0 else { return .nothing(.end([])) }
+            defer { state.whenEmpty = [] }
+            return .nothing(.end(state.whenEmpty))
+        }
+        switch find {
+        case .call(let call):
+            defer { self.endCall(worker) }
+            return .announce(call())
+        case .step(let step):
+            unsafe step.job.runSynchronously(on: step.executor.asUnownedTaskExecutor())
+            return .again
+        case .nothing(let next): return next
+        }
+    }
+
+    /// Waits until this thread is chosen to look; false where it has waited long enough and ends.
+    private func waitForJob(_ worker: Worker) -> Bool {
+        while !self.signal.wait(seconds: Self.idleSeconds) {
+            let isOver = self.state.withLock { state in
+                // Where all that wait have been chosen, it was this one, and the signal is on its way.
+                guard state.idle > 0 else { return false }
+                state.idle -= 1
+                state.threads -= 1
+                return true
+            }
+            if isOver { return false }
+        }
+        worker.owesLook = true
+        return true
+    }
+}
+
+/// What comes first is taken first, at the same cost however many wait.
+private struct Queue<Element: Sendable>: Sendable {
+    /// From `first` on; the places before it are empty.
+    private var elements: [Element?] = []
+    private var first = 0
+
+    var count: Int { self.elements.count - self.first }
+
+    mutating func append(_ element: Element) {
+        // The empty places are not kept for ever where the queue never is.
+        if self.first >= 64, self.first > self.elements.count / 2 {
+            self.elements.removeFirst(self.first)
+            self.first = 0
+        }
+        self.elements.append(element)
+    }
+
+    mutating func popFirst() -> Element? {
+        guard self.first < self.elements.count else { return nil }
+        defer {
+            self.elements[self.first] = nil
+            self.first += 1
+            if self.first == self.elements.count {
+                self.elements.removeAll(keepingCapacity: true)
+                self.first = 0
+            }
+        }
+        return self.elements[self.first]
     }
 }

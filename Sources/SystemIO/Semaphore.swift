@@ -25,13 +25,15 @@ import Glibc
     package func post() { _ = unsafe sem_post(self.semaphore) }
 
     /// Waits for a post; false after `seconds` without one.
-    ///
-    /// A signal counts as a post: the caller looks for work anyway.
     package func wait(seconds: Int) -> Bool {
         var end = timespec()
         _ = unsafe clock_gettime(CLOCK_REALTIME, &end)
         end.tv_sec += seconds
-        return unsafe sem_timedwait(self.semaphore, &end) == 0 || errno != ETIMEDOUT
+        while unsafe sem_timedwait(self.semaphore, &end) != 0 {
+            // A signal is no post.
+            guard errno == EINTR else { return false }
+        }
+        return true
     }
 
     /// Waits for a post, however long.

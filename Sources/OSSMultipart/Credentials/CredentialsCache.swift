@@ -2,13 +2,25 @@
 // SPDX-FileCopyrightText: swift-oss-multipart authors
 
 internal import FoundationEssentials
+internal import SystemIO
 
 /// The credentials in use: loaded once, and renewed once for all that ask at the same time.
-actor CredentialsCache {
+final class CredentialsCache: Sendable {
     /// Credentials, and which load they came from.
     struct Versioned: Sendable {
         let credentials: OSSCredentials
         let version: Int
+    }
+
+    private typealias Waiter = CheckedContinuation<Versioned, any Error>
+
+    private struct State {
+        var current: Versioned?
+        /// Those who wait for the load under way.
+        var waiting: [Int: Waiter] = [:]
+        var isLoading = false
+        var nextTicket = 0
+        var nextRenewal = Int64.min
     }
 
     /// How long before their end credentials are renewed.
@@ -24,12 +36,7 @@ actor CredentialsCache {
     private let provider: OSSCredentialsProvider
     /// Milliseconds since 1970.
     private let now: @Sendable () -> Int64
-    private var current: Versioned?
-    /// Those who wait for the load under way.
-    private var waiting: [Int: CheckedContinuation<Versioned, any Error>] = [:]
-    private var isLoading = false
-    private var nextTicket = 0
-    private var nextRenewal = Int64.min
+    private let state = Lock(State())
 
     init(_ provider: OSSCredentialsProvider, now: @escaping @Sendable () -> Int64) {
         self.provider = provider
@@ -37,20 +44,24 @@ actor CredentialsCache {
     }
 
     /// Whether a refresh may give other credentials.
-    nonisolated var canRefresh: Bool { self.provider.canRefresh }
+    var canRefresh: Bool { self.provider.canRefresh }
 
     /// How many wait for the load under way.
-    var waitingCount: Int { self.waiting.count }
+    var waitingCount: Int { self.state.withLock(\.waiting.count) }
 
     /// The credentials in use; loads them the first time, and renews them ahead of their end.
     func credentials() async throws -> Versioned {
-        guard let current else { return try await self.load() }
+        guard let current = self.state.withLock(\.current) else { return try await self.load() }
         guard self.canRefresh, let end = current.credentials.expiration else { return current }
         let now = self.now(), expiration = Int64(end.timeIntervalSince1970 * 1000)
         guard now >= expiration - Self.lead else { return current }
         guard now < expiration else { return try await self.load() }
-        guard now >= self.nextRenewal else { return current }
-        self.nextRenewal = now + Self.pause
+        let renews = self.state.withLock { state in
+            guard now >= state.nextRenewal else { return false }
+            state.nextRenewal = now + Self.pause
+            return true
+        }
+        guard renews else { return current }
         do { return try await self.load() } catch let error as CancellationError { throw error } catch {
             // They are good for a while yet; what is wrong shows when they no longer are.
             return current
@@ -59,49 +70,56 @@ actor CredentialsCache {
 
     /// Credentials newer than those of `version`: loaded by the first that asks, shared by all that ask meanwhile.
     func credentials(after version: Int) async throws -> Versioned {
-        if let current, current.version > version { return current }
+        if let current = self.state.withLock(\.current), current.version > version { return current }
         return try await self.load()
     }
 
     private func load() async throws -> Versioned {
-        if !self.isLoading {
-            self.isLoading = true
-            // A task of its own: it serves several callers, and the cancellation of one must not take it from the others.
-            Task {
-                let result: Result<OSSCredentials, any Error>
-                do { result = .success(try await Self.ask(self.provider)) } catch { result = .failure(error) }
-                self.finish(result)
-            }
+        let ticket = self.state.withLock { state in
+            defer { state.nextTicket += 1 }
+            return state.nextTicket
         }
-        let ticket = self.nextTicket
-        self.nextTicket += 1
         return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                if Task.isCancelled {
-                    continuation.resume(throwing: CancellationError())
-                } else {
-                    self.waiting[ticket] = continuation
+            try await withCheckedThrowingContinuation { (waiter: Waiter) in
+                enum Next { case begin, wait, giveUp }
+                let next: Next = self.state.withLock { state in
+                    guard !Task.isCancelled else { return .giveUp }
+                    state.waiting[ticket] = waiter
+                    defer { state.isLoading = true }
+                    return state.isLoading ? .wait : .begin
+                }
+                switch next {
+                case .begin: self.beginLoad()
+                case .wait: break
+                case .giveUp: waiter.resume(throwing: CancellationError())
                 }
             }
         } onCancel: {
-            // Without a wait: the one who was cancelled waits for it.
-            Task { await self.giveUp(ticket) }
+            self.state.withLock { $0.waiting.removeValue(forKey: ticket) }?.resume(throwing: CancellationError())
+        }
+    }
+
+    /// Asks the provider.
+    private func beginLoad() {
+        // A task of its own: it serves several callers, and the cancellation of one must not take it from the others.
+        Task {
+            let result: Result<OSSCredentials, any Error>
+            do { result = .success(try await Self.ask(self.provider)) } catch { result = .failure(error) }
+            self.finish(result)
         }
     }
 
     private func finish(_ result: Result<OSSCredentials, any Error>) {
-        self.isLoading = false
-        let version = (self.current?.version ?? 0) + 1
-        // A failure is told to all who waited and then forgotten: the next to ask tries again.
-        let loaded = result.map { Versioned(credentials: $0, version: version) }
-        if case .success(let versioned) = loaded { self.current = versioned }
-        let waiting = self.waiting
-        self.waiting = [:]
-        for continuation in waiting.values { continuation.resume(with: loaded) }
-    }
-
-    private func giveUp(_ ticket: Int) {
-        self.waiting.removeValue(forKey: ticket)?.resume(throwing: CancellationError())
+        let (waiting, loaded) = self.state.withLock { state in
+            state.isLoading = false
+            let version = (state.current?.version ?? 0) + 1
+            // A failure is told to all who waited and then forgotten: the next to ask tries again.
+            let loaded = result.map { Versioned(credentials: $0, version: version) }
+            if case .success(let versioned) = loaded { state.current = versioned }
+            defer { state.waiting = [:] }
+            return (state.waiting.values, loaded)
+        }
+        for waiter in waiting { waiter.resume(with: loaded) }
     }
 
     private static func ask(_ provider: OSSCredentialsProvider) async throws -> OSSCredentials {

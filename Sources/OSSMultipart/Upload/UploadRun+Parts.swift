@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: swift-oss-multipart authors
 
+internal import SystemIO
+
 /// Sending the parts.
 extension UploadRun {
     /// What became of a part, of the record on its way to the disk, or of the time that the others are given once one has
@@ -23,6 +25,22 @@ extension UploadRun {
     ///
     /// - Returns: how many parts and bytes were sent.
     func sendParts(_ session: inout Session) async throws -> (parts: Int, bytes: Int64) {
+        guard self.sendsByItself else { return try await self.sendAll(&session) }
+        // Digest, look at the source and line of the record are calls that block: the way from thread to thread would take
+        // longer than they do for a small part.
+        return try await self.client.blocking.carry { try await self.sendAll(&session) }
+    }
+
+    /// Whether no code of the caller's runs while parts are sent: no source, middleware or signer of theirs.
+    private var sendsByItself: Bool {
+        switch self.source.content {
+        case .custom, .stream: return false
+        case .file, .memory: break
+        }
+        return self.client.authority.usesOwnClock && self.client.configuration.middlewares.isEmpty
+    }
+
+    private func sendAll(_ session: inout Session) async throws -> (parts: Int, bytes: Int64) {
         var sent: (parts: Int, bytes: Int64) = (0, 0)
         var failure: (any Error)?
         let upload = session.upload

@@ -117,9 +117,9 @@ private final class TestClock: Sendable {
         let cache = CredentialsCache(provider, now: { 0 })
         try await withThrowingTaskGroup(of: String.self) { group in
             for _ in 1...100 { group.addTask { try await cache.credentials().credentials.accessKeyID } }
-            while await cache.waitingCount < 100 { try await Task.sleep(for: .milliseconds(2)) }
+            while cache.waitingCount < 100 { try await Task.sleep(for: .milliseconds(2)) }
             let cancelled = Task { try await cache.credentials().credentials.accessKeyID }
-            while await cache.waitingCount < 101 { try await Task.sleep(for: .milliseconds(2)) }
+            while cache.waitingCount < 101 { try await Task.sleep(for: .milliseconds(2)) }
             cancelled.cancel()
             // It ends though the load has not.
             await #expect(throws: CancellationError.self) { try await cancelled.value }
