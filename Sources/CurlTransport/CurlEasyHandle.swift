@@ -24,6 +24,8 @@ internal import OSSWire
     private let errorBuffer: UnsafeMutablePointer<CChar>
     /// The header fields of the request under way; curl reads them until it ends.
     private var headers: UnsafeMutablePointer<curl_slist>?
+    /// Where a header field is put together, for curl to copy.
+    private var headerLine: [UInt8] = []
     /// The transfer that the callbacks get; retained by `attach`, released by `detach`.
     private var transfer: Unmanaged<CurlTransfer>?
     /// Where the sockets that curl makes and closes are noted.
@@ -184,22 +186,33 @@ internal import OSSWire
 
     private func setHeaders(_ request: TransportRequest) {
         // A name with nothing behind the colon takes away what curl would add by itself.
-        var lines = ["Expect:", "Transfer-Encoding:"]
-        if request.headers["Accept"] == nil { lines.append("Accept:") }
+        self.addHeader("Expect", ":")
+        self.addHeader("Transfer-Encoding", ":")
+        if request.headers["Accept"] == nil { self.addHeader("Accept", ":") }
         for field in request.headers.all where !field.name.equalsIgnoringASCIICase("Content-Length") {
             let value = field.value.trimmedBlanks
             // A semicolon instead of the colon is curl's way to say that the value is empty.
-            lines.append(value.isEmpty ? "\(field.name);" : "\(field.name): \(value)")
-        }
-        for line in lines {
-            // SAFETY: curl copies the text; the list's head stays where it is, and is freed by `detach` or deinit.
-            guard let list = unsafe curl_slist_append(self.headers, line) else {
-                self.note(CURLE_OUT_OF_MEMORY)
-                return
-            }
-            unsafe self.headers = list
+            if value.isEmpty { self.addHeader(field.name, ";") } else { self.addHeader(field.name, ": ", value) }
         }
         unsafe self.set(CURLOPT_HTTPHEADER, list: self.headers)
+    }
+
+    private func addHeader(_ parts: String...) {
+        self.headerLine.removeAll(keepingCapacity: true)
+        for part in parts { self.headerLine.append(contentsOf: part.utf8) }
+        self.headerLine.append(0)
+        // SAFETY: the line ends with a zero, and curl copies it; the list's head stays where it is, and is freed by `detach`
+        // or deinit.
+        let list = unsafe self.headerLine.withUnsafeBytes { bytes in
+            unsafe bytes.baseAddress.flatMap {
+                unsafe curl_slist_append(self.headers, $0.assumingMemoryBound(to: CChar.self))
+            }
+        }
+        guard let list = unsafe list else {
+            self.note(CURLE_OUT_OF_MEMORY)
+            return
+        }
+        unsafe self.headers = list
     }
 
     // MARK: What curl tells

@@ -90,10 +90,13 @@ internal import CCurl
         // SAFETY, for the calls on the handle: it lives as long as this object.
         var code = unsafe curl_multi_perform(self.multi, &running)
         self.endFinished()
-        for transfer in self.transfers.values where transfer.canGoOn { transfer.goOn() }
         var wait = self.checkTimeouts()
-        if let step = self.transfers.values.lazy.compactMap(\.nextStep).min() {
-            wait = min(wait, Self.milliseconds(step - .now))
+        for transfer in self.transfers.values {
+            if transfer.canGoOn {
+                transfer.goOn()
+            } else if let step = transfer.nextStep {
+                wait = min(wait, Self.milliseconds(step - .now))
+            }
         }
         if !self.canBeWoken { wait = min(wait, Self.deafWait) }
         if code == CURLM_OK {
@@ -195,6 +198,8 @@ internal import CCurl
 
     /// Rounded up, so that the time has passed when the wait ends.
     private static func milliseconds(_ duration: Duration) -> Int32 {
-        Int32(max(0, duration / .milliseconds(1)).rounded(.up))
+        let (seconds, rest) = duration.components
+        guard seconds >= 0, rest >= 0 else { return 0 }
+        return Int32(clamping: seconds * 1000 + (rest + 999_999_999_999_999) / 1_000_000_000_000_000)
     }
 }

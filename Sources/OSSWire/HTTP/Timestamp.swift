@@ -11,6 +11,9 @@ package struct Timestamp: Sendable, Hashable, Comparable {
     /// Seconds since 1970-01-01T00:00:00Z, rounded down.
     package var seconds: Int64 { self.milliseconds.quotientAndRemainderRoundingDown(dividingBy: 1000).quotient }
 
+    /// Days since 1970-01-01, rounded down.
+    package var day: Int64 { self.seconds.quotientAndRemainderRoundingDown(dividingBy: 86_400).quotient }
+
     /// Makes a moment from milliseconds since 1970.
     package init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
@@ -197,16 +200,14 @@ private struct Calendar {
 
 /// The decimal digits of a number, with zeros before them up to the width.
 private func pad(_ number: Int, _ width: Int = 2) -> String {
-    var digits = 1, rest = number / 10
-    while rest > 0 {
-        digits += 1
-        rest /= 10
+    var count = 1, place = 1
+    while count < width || number / place >= 10 {
+        count += 1
+        place *= 10
     }
-    let count = max(width, digits)
-    return String(utf8Count: count) { place in
-        var value = number
-        for _ in place..<(count - 1) { value /= 10 }
-        return UInt8(ascii: "0") + UInt8(value % 10)
+    return String(utf8Count: count) { _ in
+        defer { place /= 10 }
+        return UInt8(ascii: "0") + UInt8(number / place % 10)
     }
 }
 

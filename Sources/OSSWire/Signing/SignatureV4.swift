@@ -56,6 +56,10 @@ package struct SignatureV4: Sendable {
 
     /// A key derived from a secret: it signs all requests of one day to one region and product.
     package struct Key: Sendable {
+        /// The day, in days since 1970-01-01.
+        fileprivate let day: Int64
+        fileprivate let region: String
+        fileprivate let product: String
         fileprivate let scope: String
         fileprivate let bytes: [UInt8]
     }
@@ -66,11 +70,13 @@ package struct SignatureV4: Sendable {
         for step in [self.date.compactDay, self.region, self.product, Self.terminator] {
             key = try HMAC.authenticationCode(for: Array(step.utf8), key: key, .sha256)
         }
-        return Key(scope: self.scope, bytes: key)
+        return Key(day: self.date.day, region: self.region, product: self.product, scope: self.scope, bytes: key)
     }
 
     /// Whether a key is for this day, region and product.
-    package func canUse(_ key: Key) -> Bool { key.scope == self.scope }
+    package func canUse(_ key: Key) -> Bool {
+        key.day == self.date.day && key.region == self.region && key.product == self.product
+    }
 
     /// The text whose digest is signed.
     package func canonicalRequest(_ request: SignableRequest) -> String {
@@ -104,7 +110,9 @@ package struct SignatureV4: Sendable {
         }
         append("\n")
         let headers = request.headers.all
-            .filter { field in Self.isAlwaysSigned(field.name) || additional.contains(field.name.loweredASCII) }
+            .filter { field in
+                Self.isAlwaysSigned(field.name) || !additional.isEmpty && additional.contains(field.name.loweredASCII)
+            }
             .map { (name: $0.name.loweredASCII, value: $0.value.trimmedBlanks) }
             .sorted { $0.name < $1.name }
         for header in headers {
@@ -122,13 +130,17 @@ package struct SignatureV4: Sendable {
 
     /// The text that the signature is computed over.
     package func stringToSign(canonicalRequest: String) throws(DigestError) -> String {
-        String(decoding: try self.bytesToSign(canonicalRequest: Array(canonicalRequest.utf8)), as: UTF8.self)
+        let bytes = try Self.bytesToSign(
+            canonicalRequest: Array(canonicalRequest.utf8), date: self.date.compact, scope: self.scope)
+        return String(decoding: bytes, as: UTF8.self)
     }
 
-    private func bytesToSign(canonicalRequest: [UInt8]) throws(DigestError) -> [UInt8] {
+    private static func bytesToSign(
+        canonicalRequest: [UInt8], date: String, scope: String
+    ) throws(DigestError) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(192)
-        for line in [Self.algorithm, self.date.compact, self.scope] {
+        for line in [Self.algorithm, date, scope] {
             bytes.append(contentsOf: line.utf8)
             bytes.append(0x0A)
         }
@@ -161,16 +173,18 @@ package struct SignatureV4: Sendable {
         _ request: inout SignableRequest, accessKeyID: String, key: Key, securityToken: String?
     ) throws(DigestError) {
         precondition(self.canUse(key), "the key is another day's, region's or product's")
-        request.headers["x-oss-date"] = self.date.compact
+        let date = self.date.compact
+        request.headers["x-oss-date"] = date
         request.headers["x-oss-content-sha256"] = Self.unsignedPayload
         request.headers["x-oss-security-token"] = securityToken
-        let bytes = try self.bytesToSign(canonicalRequest: self.canonicalBytes(request))
+        let bytes = try Self.bytesToSign(
+            canonicalRequest: self.canonicalBytes(request), date: date, scope: key.scope)
         let signature = try Self.signature(ofBytesToSign: bytes, key: key)
         let additional = self.additionalNames(in: request.headers)
         // An empty list would be refused by the service: the field is left out.
         let list = additional.isEmpty ? "" : ",AdditionalHeaders=" + additional.joined(separator: ";")
         request.headers["Authorization"] =
-            "\(Self.algorithm) Credential=\(accessKeyID)/\(self.scope)\(list),Signature=\(signature)"
+            "\(Self.algorithm) Credential=\(accessKeyID)/\(key.scope)\(list),Signature=\(signature)"
     }
 
     /// Adds the parameters of a presigned URL to the query, the signature among them.
