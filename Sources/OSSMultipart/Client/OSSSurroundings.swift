@@ -12,6 +12,8 @@ public struct OSSSurroundings: Sendable {
     package var wait: @Sendable (Duration) async throws -> Void
     /// A number from 0 up to and without 1.
     package var random: @Sendable () -> Double
+    /// Whether these are functions of the caller's, which may take as long as they like.
+    package private(set) var areForeign = false
 
     package init(
         now: @escaping @Sendable () -> Int64, wait: @escaping @Sendable (Duration) async throws -> Void,
@@ -33,6 +35,7 @@ public struct OSSSurroundings: Sendable {
         random: @escaping @Sendable () -> Double
     ) {
         self.init(now: { Int64((clock().timeIntervalSince1970 * 1000).rounded(.down)) }, wait: wait, random: random)
+        self.areForeign = true
     }
 
     /// The machine's clock and random source.

@@ -185,7 +185,9 @@ public struct OSSUploader: Sendable {
     ///   `checkpointUnusable` or `missingCredentials` before anything is sent; `sourceChanged`, `integrity`,
     ///   `outcomeUnknown`, `service`, `connection`, `timeout` or `malformedReply`
     ///   after. ``OSSError/resumption`` says what the next run will go on from.
-    public func upload(_ source: OSSUploadSource, to destination: Destination) async throws -> OSSUploadResult {
+    @concurrent public func upload(
+        _ source: OSSUploadSource, to destination: Destination
+    ) async throws -> OSSUploadResult {
         let progress = UploadProgress()
         defer { progress.end() }
         return try await self.upload(source, to: destination, progress: progress)

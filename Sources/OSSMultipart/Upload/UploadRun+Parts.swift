@@ -31,13 +31,15 @@ extension UploadRun {
         return try await self.client.blocking.carry { try await self.sendAll(&session) }
     }
 
-    /// Whether no code of the caller's runs while parts are sent: no source, middleware or signer of theirs.
+    /// Whether no code of the caller's runs while parts are sent: no source, middleware, signer, clock or wait of theirs.
     private var sendsByItself: Bool {
         switch self.source.content {
         case .custom, .stream: return false
         case .file, .memory: break
         }
-        return self.client.authority.usesOwnClock && self.client.configuration.middlewares.isEmpty
+        let client = self.client
+        return client.authority.usesOwnClock && client.configuration.middlewares.isEmpty
+            && !client.surroundings.areForeign
     }
 
     private func sendAll(_ session: inout Session) async throws -> (parts: Int, bytes: Int64) {

@@ -71,6 +71,28 @@ private struct NotingMiddleware: OSSMiddleware {
         }
     }
 
+    @Test func `A clock, a wait and a random source are asked elsewhere`() async throws {
+        let threads = ThreadNames()
+        let surroundings = OSSSurroundings(
+            clock: {
+                threads.note()
+                return Date()
+            },
+            wait: { _ in threads.note() },
+            random: {
+                threads.note()
+                return 0
+            }
+        )
+        try await withLocalServer(client: { $0.surroundings = surroundings }) { fixture in
+            fixture.server.faults.add(
+                .init(.respond(status: 503, code: "ServiceUnavailable"), operation: "UploadPart", occurrences: 1...2))
+            try await fixture.upload(fixture.file(size: 6 * Self.part))
+            #expect(threads.all.count >= 14)
+            #expect(threads.ofClients.isEmpty)
+        }
+    }
+
     @Test func `A signer is asked elsewhere`() async throws {
         try await withLocalServer { fixture in
             let threads = ThreadNames()
