@@ -18,8 +18,17 @@ package final class BlockingExecutor: TaskExecutor {
 
     /// Makes an executor.
     ///
-    /// - Parameter threads: most calls at a time, at least 1.
-    package init(threads: Int) { self.pool = ThreadPool(limit: max(1, threads)) }
+    /// - Parameters:
+    ///   - threads: most calls at a time, at least 1.
+    ///   - idleSeconds: how long a thread waits for work before it ends; at 0 it ends where it finds none. Default: 2, our own
+    ///     choice: longer than the pauses of what is at work.
+    ///   - begin: begins a thread that runs what it is given; false where none can be had. Default: the system's threads.
+    package init(
+        threads: Int, idleSeconds: Int = 2,
+        begin: @escaping @Sendable (_ life: @escaping @Sendable () -> Void) -> Bool = DetachedThread.begin
+    ) {
+        self.pool = ThreadPool(limit: max(1, threads), idleSeconds: idleSeconds, begin: begin)
+    }
 
     // Nothing is waited for: it may be one of the threads that lets go of it last.
     deinit { self.pool.close() }
@@ -57,20 +66,15 @@ package final class BlockingExecutor: TaskExecutor {
     /// Runs `body`, and the tasks that it begins as its children, on these threads: their calls that block are made on the spot.
     ///
     /// Between such calls `body` must not block, nor compute for long: others wait for the same threads. So it must not run code
-    /// that is not ours. When this returns, the task is where it was before.
+    /// that is not ours. When this returns or throws, the task is where it was before.
+    ///
+    /// - Parameter isolation: the caller's actor, whose task stays where it is: an actor goes on where it is taken up, so this
+    ///   would bring it, and all who wait for it, to these threads.
     package func carry<Success, Failure: Error>(
-        _ body: () async throws(Failure) -> Success
+        isolation: isolated (any Actor)? = #isolation, _ body: () async throws(Failure) -> Success
     ) async throws(Failure) -> Success {
-        let result: Result<Success, Failure>
-        do throws(Failure) {
-            result = .success(
-                try await withTaskExecutorPreference(self) { () async throws(Failure) in try await body() })
-        } catch {
-            result = .failure(error)
-        }
-        // A task goes on where it is until it waits for something, and what comes next may block.
-        if self.pool.currentWorker != nil { await Task.yield() }
-        return try result.get()
+        guard isolation == nil else { return try await body() }
+        return try await withTaskExecutorPreference(self) { () async throws(Failure) in try await body() }
     }
 
     /// Takes a step of a task that stays on these threads.
@@ -94,12 +98,14 @@ package final class BlockingExecutor: TaskExecutor {
 /// Nothing that is added is forgotten. A _look_ is the act of a thread that has nothing to do and takes the next job; it waits
 /// only where it finds none. Each job that could be taken has a look of its own coming: of a thread that has just begun or
 /// been woken, or of the one that added it in the midst of a step and looks as soon as that is done. It has none only while
-/// every thread that there may be is busy; then each of them looks when it is done, and those that are in steps, which do not
-/// block, are done soon.
+/// every thread that there may be, or that the system gives, is busy; then each of them looks when it is done, and those that
+/// are in steps, which do not block, are done soon.
 private final class ThreadPool: Sendable {
     typealias Announcement = @Sendable () -> Void
     /// Does the work and returns what tells the caller of it; the latter runs when the former has been let go.
     typealias Call = @Sendable () -> Announcement
+    /// Begins a thread; false where none can be had.
+    typealias Begin = @Sendable (@escaping @Sendable () -> Void) -> Bool
     /// A step of a task; the executor is held, so that it is there until the step is done.
     struct Step: Sendable {
         let job: UnownedJob
@@ -131,19 +137,20 @@ private final class ThreadPool: Sendable {
         fileprivate init(owesLook: Bool) { self.owesLook = owesLook }
     }
 
-    /// How long a thread waits for work before it ends, in seconds.
-    private static let idleSeconds = 2
-
     /// Most calls at a time.
     private let limit: Int
     /// Most threads at a time.
     private let mostThreads: Int
+    private let idleSeconds: Int
+    private let begin: Begin
     private let state = Lock(State())
     private let signal = Semaphore()
 
-    init(limit: Int) {
+    init(limit: Int, idleSeconds: Int, begin: @escaping Begin) {
         self.limit = limit
         self.mostThreads = limit + ProcessorCount.available
+        self.idleSeconds = idleSeconds
+        self.begin = begin
     }
 
     // MARK: Adding
@@ -281,31 +288,16 @@ private final class ThreadPool: Sendable {
     }
 
     private func startThread() {
-        // SAFETY: the box is retained here and released by the thread's first act, or here where no thread came of it.
-        let box = unsafe Unmanaged.passRetained(self)
-        var thread = pthread_t()
-        let result = unsafe pthread_create(
-            &thread, nil,
-            { context in
-                if let context = unsafe context {
-                    unsafe Unmanaged<ThreadPool>.fromOpaque(context).takeRetainedValue().live()
-                }
-                return nil
-            }, unsafe box.toOpaque()
-        )
-        if result == 0 {
-            _ = pthread_detach(thread)
-            return
-        }
-        unsafe box.release()
-        // No thread can be had: the work is done by those that there are, or here, late but done.
-        let isAlone = self.state.withLock { state in
-            guard state.threads > 1 else { return true }
+        guard !self.begin({ self.live() }) else { return }
+        // The work is done by those that there are, or here, late but done.
+        let wake: Wake? = self.state.withLock { state in
+            guard state.threads > 1 else { return nil }
             state.threads -= 1
             state.looksDue -= 1
-            return false
+            // What one that waits by now left to this look is its own again.
+            return state.idle > 0 ? self.choose(&state) : .nobody
         }
-        guard isAlone else { return }
+        if let wake { return self.perform(wake) }
         let callbacks = self.work(Worker(owesLook: true), mayWait: false)
         for callback in callbacks { callback() }
     }
@@ -384,7 +376,7 @@ private final class ThreadPool: Sendable {
 
     /// Waits until this thread is chosen to look; false where it has waited long enough and ends.
     private func waitForJob(_ worker: Worker) -> Bool {
-        while !self.signal.wait(seconds: Self.idleSeconds) {
+        while !self.signal.wait(seconds: self.idleSeconds) {
             let isOver = self.state.withLock { state in
                 // Where all that wait have been chosen, it was this one, and the signal is on its way.
                 guard state.idle > 0 else { return false }

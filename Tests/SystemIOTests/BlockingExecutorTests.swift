@@ -84,9 +84,11 @@ import Testing
         await executor.carry {
             // A task changes its thread where it waits.
             await Task.yield()
-            for _ in 0..<100 {
+            for number in 1...100 {
                 let here = UInt(pthread_self())
                 #expect(await executor.run { UInt(pthread_self()) } == here)
+                // The call is the task's own: what is set for the task is set for it.
+                await Self.$mark.withValue(number) { #expect(await executor.run { Self.mark } == number) }
             }
         }
     }
@@ -109,6 +111,16 @@ import Testing
             #expect(hasFailed == fails)
             let here = UInt(pthread_self())
             #expect(threads.withLock { !$0.isEmpty && !$0.contains(here) })
+        }
+    }
+
+    @Test func `An actor that goes through it is on none of the threads any more`() async {
+        let threads = Threads()
+        let executor = BlockingExecutor(threads: 2, idleSeconds: 3600, begin: threads.begin)
+        for _ in 0..<20 {
+            let (inside, behind) = await Visitor().visit(executor)
+            #expect(threads.all.contains(inside))
+            #expect(!threads.all.contains(behind))
         }
     }
 
@@ -166,6 +178,27 @@ import Testing
             }
         }
         #expect(isDone.value == 1)
+    }
+
+    @Test func `A step does not wait for a call whose turn comes when another one ends`() async throws {
+        let executor = BlockingExecutor(threads: 1)
+        let isDone = Counter()
+        let isOver = try await Self.ends {
+            await executor.carry {
+                await withTaskGroup(of: Void.self) { group in
+                    await executor.run {
+                        executor.start {
+                            while isDone.value == 0 { usleep(1000) }
+                            return {}
+                        }
+                        // Other threads have nothing to do by then.
+                        usleep(20000)
+                    }
+                    group.addTask { isDone.add() }
+                }
+            }
+        }
+        #expect(isOver)
     }
 
     @Test func `Steps go on while as many calls block as there may be`() async {
@@ -249,11 +282,245 @@ import Testing
         while Self.threads() > 60 { await Task.yield() }
     }
 
+    // MARK: Threads
+
+    @Test func `Threads that wait end when their executor is let go`() async throws {
+        let threads = Threads()
+        do {
+            let executor = BlockingExecutor(threads: 3, idleSeconds: 3600, begin: threads.begin)
+            let blocked = Counter()
+            await withTaskGroup(of: Void.self) { group in
+                for _ in 0..<3 {
+                    group.addTask {
+                        await executor.run {
+                            blocked.add()
+                            while blocked.value < 3 { usleep(1000) }
+                        }
+                    }
+                }
+            }
+            #expect(threads.all.count == 3)
+        }
+        #expect(try await Self.soon { threads.ended == 3 })
+    }
+
+    @Test func `What was started is done though the executor is let go at once`() async throws {
+        let threads = Threads(), gate = Counter(), done = Counter()
+        do {
+            let executor = BlockingExecutor(threads: 1, idleSeconds: 3600, begin: threads.begin)
+            for _ in 0..<10 {
+                executor.start {
+                    while gate.value == 0 { usleep(1000) }
+                    return { done.add() }
+                }
+            }
+        }
+        gate.add()
+        #expect(try await Self.soon { done.value == 10 && threads.ended == threads.all.count })
+        for _ in 0..<1000 { BlockingExecutor(threads: 1).start { { done.add() } } }
+        #expect(try await Self.soon { done.value == 1010 })
+    }
+
+    @Test func `A thread that has waited long enough does not end where it has just been chosen`() async throws {
+        // Its threads end all the while: now and then as one is chosen.
+        let executor = BlockingExecutor(threads: 1, idleSeconds: 0)
+        let done = Counter()
+        for number in 1...10_000 {
+            executor.start { { done.add() } }
+            try #require(try await Self.soon { done.value == number }, "number \(number) was forgotten")
+        }
+    }
+
+    @Test func `There are no more threads than calls there may be, and one for steps on each processor`() async throws {
+        let threads = Threads(), gate = Counter()
+        let executor = BlockingExecutor(threads: 2, idleSeconds: 3600, begin: threads.begin)
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<5 { executor.start { Self.wait(for: gate) } }
+            for _ in 0..<40 { group.addTask(executorPreference: executor) { Self.wait(for: gate)() } }
+            #expect(threads.begun == 2 + ProcessorCount.available)
+            gate.add()
+        }
+        await executor.shutDown()
+        #expect(threads.begun == 2 + ProcessorCount.available)
+    }
+
+    // MARK: No threads
+
+    @Test func `Where the system gives no thread the work is done all the same`() async throws {
+        let executor = BlockingExecutor(threads: 2, begin: { _ in false })
+        let sum = Counter()
+        executor.start { { sum.add() } }
+        #expect(sum.value == 1)
+        let isOver = try await Self.ends {
+            await withTaskGroup(of: Void.self) { group in
+                for _ in 0..<4 {
+                    group.addTask { await Self.work(on: executor, sum) }
+                }
+            }
+            await executor.shutDown()
+            await Self.work(on: executor, sum)
+        }
+        #expect(isOver)
+        #expect(sum.value == 1 + 5 * 200)
+    }
+
+    @Test(arguments: [1, 2, 3]) func `Where the system gives few threads they do the work`(few: Int) async throws {
+        let threads = Threads(most: few)
+        let executor = BlockingExecutor(threads: 4, idleSeconds: 3600, begin: threads.begin)
+        let gate = Counter(), sum = Counter(), here = UInt(pthread_self())
+        // More than there are threads for, so the system is asked in vain.
+        for _ in 0..<10 {
+            executor.start {
+                while gate.value == 0 { usleep(1000) }
+                #expect(UInt(pthread_self()) != here)
+                return { sum.add() }
+            }
+        }
+        #expect(threads.refused > 0)
+        gate.add()
+        #expect(try await Self.soon { sum.value == 10 })
+        let isOver = try await Self.ends {
+            await withTaskGroup(of: Void.self) { group in
+                for _ in 0..<4 {
+                    group.addTask { await Self.work(on: executor, sum) }
+                }
+            }
+            await executor.shutDown()
+        }
+        #expect(isOver)
+        #expect(sum.value == 10 + 4 * 200)
+        #expect(threads.begun == few)
+    }
+
+    @Test func `A thread that became idle while another one was asked for in vain does its work`() async throws {
+        let threads = Threads(), asked = Counter(), refusal = Counter()
+        let executor = BlockingExecutor(
+            threads: 2, idleSeconds: 3600,
+            begin: { life in
+                asked.add()
+                guard asked.value > 1 else { return threads.begin(life) }
+                while refusal.value == 0 { usleep(1000) }
+                return false
+            })
+        let gate = Counter(), done = Counter()
+        executor.start {
+            while gate.value == 0 { usleep(1000) }
+            return { done.add() }
+        }
+        // The only thread is busy, so another one is asked for; whoever asks waits for the answer.
+        _ = DetachedThread.begin { executor.start { { done.add() } } }
+        #expect(try await Self.soon { asked.value == 2 })
+        gate.add()
+        #expect(try await Self.soon { done.value == 2 })
+        // It takes what comes until it waits: then it is for the other one, which is still asked for.
+        var count = 2
+        repeat {
+            executor.start { { done.add() } }
+            count += 1
+        } while try await Self.soon(polls: 20) { done.value == count } && count < 1000
+        refusal.add()
+        #expect(try await Self.soon { done.value == count })
+    }
+
+    // MARK: Helpers
+
+    @TaskLocal private static var mark = 0
+
+    /// Steps and calls: 100 of each, and all that is added is 200.
+    private static func work(on executor: BlockingExecutor, _ sum: Counter) async {
+        await executor.carry {
+            await withTaskGroup(of: Void.self) { group in
+                for _ in 0..<100 {
+                    group.addTask {
+                        await Task.yield()
+                        await executor.run { sum.add() }
+                        sum.add()
+                    }
+                }
+            }
+        }
+    }
+
+    /// Waits on the thread that it is called on, and says nothing then.
+    private static func wait(for gate: Counter) -> @Sendable () -> Void {
+        while gate.value == 0 { usleep(1000) }
+        return {}
+    }
+
+    /// Whether it becomes true; where it has not after so many polls of 5 milliseconds it never will.
+    private static func soon(polls: Int = 2000, _ condition: () -> Bool) async throws -> Bool {
+        for _ in 0..<1000 where !condition() { await Task.yield() }
+        for _ in 0..<polls {
+            if condition() { return true }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        return condition()
+    }
+
+    /// Whether `body` comes to its end.
+    private static func ends(_ body: @escaping @Sendable () async -> Void) async throws -> Bool {
+        let isOver = Counter()
+        // A task of its own: what has been forgotten never ends, and the test has to.
+        Task {
+            await body()
+            isOver.add()
+        }
+        return try await Self.soon { isOver.value > 0 }
+    }
+
     private static func threads() -> Int { (try? Directory.names(in: "/proc/self/task").count) ?? 0 }
+
+    /// The threads of one executor.
+    private final class Threads: Sendable {
+        private struct State {
+            var all: Set<UInt> = []
+            var begun = 0
+            var refused = 0
+            var ended = 0
+        }
+
+        private let most: Int
+        private let state = Lock(State())
+
+        /// - Parameter most: how many the system gives.
+        init(most: Int = .max) { self.most = most }
+
+        /// Begins one.
+        @Sendable func begin(_ life: @escaping @Sendable () -> Void) -> Bool {
+            let isRefused = self.state.withLock { state in
+                guard state.begun < self.most else {
+                    state.refused += 1
+                    return true
+                }
+                state.begun += 1
+                return false
+            }
+            guard !isRefused else { return false }
+            return DetachedThread.begin {
+                self.state.withLock { _ = $0.all.insert(UInt(pthread_self())) }
+                life()
+                self.state.withLock { $0.ended += 1 }
+            }
+        }
+
+        /// Those that have run.
+        var all: Set<UInt> { self.state.withLock(\.all) }
+        var begun: Int { self.state.withLock(\.begun) }
+        var refused: Int { self.state.withLock(\.refused) }
+        var ended: Int { self.state.withLock(\.ended) }
+    }
 
     private actor Room {
         private(set) var count = 0
         func enter() { self.count += 1 }
+    }
+
+    private actor Visitor {
+        /// The threads of a call within, and of what comes behind.
+        func visit(_ executor: BlockingExecutor) async -> (inside: UInt, behind: UInt) {
+            let inside = await executor.carry { await executor.run { UInt(pthread_self()) } }
+            return (inside, UInt(pthread_self()))
+        }
     }
 
     private final class Counter: Sendable {
