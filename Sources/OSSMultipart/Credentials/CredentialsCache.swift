@@ -51,38 +51,39 @@ final class CredentialsCache: Sendable {
 
     /// The credentials in use; loads them the first time, and renews them ahead of their end.
     func credentials() async throws -> Versioned {
-        guard let current = self.state.withLock(\.current) else { return try await self.load() }
+        guard let current = self.state.withLock(\.current) else { return try await self.credentials(after: 0) }
         guard self.canRefresh, let end = current.credentials.expiration else { return current }
         let now = self.now(), expiration = Int64(end.timeIntervalSince1970 * 1000)
         guard now >= expiration - Self.lead else { return current }
-        guard now < expiration else { return try await self.load() }
+        guard now < expiration else { return try await self.credentials(after: current.version) }
         let renews = self.state.withLock { state in
             guard now >= state.nextRenewal else { return false }
             state.nextRenewal = now + Self.pause
             return true
         }
         guard renews else { return current }
-        do { return try await self.load() } catch let error as CancellationError { throw error } catch {
+        do { return try await self.credentials(after: current.version) } catch let error as CancellationError {
+            throw error
+        } catch {
             // They are good for a while yet; what is wrong shows when they no longer are.
             return current
         }
     }
 
     /// Credentials newer than those of `version`: loaded by the first that asks, shared by all that ask meanwhile.
+    ///
+    /// - Parameter version: 0 for any.
     func credentials(after version: Int) async throws -> Versioned {
-        if let current = self.state.withLock(\.current), current.version > version { return current }
-        return try await self.load()
-    }
-
-    private func load() async throws -> Versioned {
         let ticket = self.state.withLock { state in
             defer { state.nextTicket += 1 }
             return state.nextTicket
         }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (waiter: Waiter) in
-                enum Next { case begin, wait, giveUp }
+                enum Next { case begin, wait, giveUp, take(Versioned) }
                 let next: Next = self.state.withLock { state in
+                    // Looked at where the load is joined: one that has just ended is not begun again.
+                    if let current = state.current, current.version > version { return .take(current) }
                     guard !Task.isCancelled else { return .giveUp }
                     state.waiting[ticket] = waiter
                     defer { state.isLoading = true }
@@ -91,6 +92,7 @@ final class CredentialsCache: Sendable {
                 switch next {
                 case .begin: self.beginLoad()
                 case .wait: break
+                case .take(let current): waiter.resume(returning: current)
                 case .giveUp: waiter.resume(throwing: CancellationError())
                 }
             }

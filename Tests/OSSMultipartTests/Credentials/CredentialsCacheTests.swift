@@ -144,6 +144,20 @@ private final class TestClock: Sendable {
         #expect(renewed == [first.version + 1])
         #expect(source.loads == 2)
     }
+
+    @Test func `One whose own were refused just before others have come takes those`() async throws {
+        let (_, source, cache) = self.made()
+        var version = try await cache.credentials().version
+        // Now and then one asks in the moment in which what another one has asked for comes.
+        for _ in 1...50_000 {
+            let refused = version
+            async let one = cache.credentials(after: refused).version
+            async let other = cache.credentials(after: refused).version
+            (version, _) = try await (one, other)
+        }
+        #expect(version == 50_001)
+        #expect(source.loads == 50_001)
+    }
 }
 
 /// Something that opens once.
