@@ -24,6 +24,26 @@ private struct ChangeAtComplete: OSSMiddleware {
     }
 }
 
+/// Holds the parts of an object from one on.
+private struct HoldingMiddleware: OSSMiddleware {
+    private let first: Int
+    private let key: String
+    private let isHeld: @Sendable () -> Bool
+
+    init(from first: Int, of key: String, while isHeld: @escaping @Sendable () -> Bool) {
+        self.first = first
+        self.key = key
+        self.isHeld = isHeld
+    }
+
+    func intercept(_ attempt: OSSAttempt, next: (OSSAttempt) async throws -> OSSReply) async throws -> OSSReply {
+        if attempt.key == self.key, let part = attempt.partNumber, part >= self.first {
+            while self.isHeld() { try await Task.sleep(for: .milliseconds(2)) }
+        }
+        return try await next(attempt)
+    }
+}
+
 /// Many files in one queue.
 @Suite(.timeLimit(.minutes(5))) struct UploadQueueTests {
     private static let part = Int(LocalFixture.partSize)
@@ -87,7 +107,10 @@ private struct ChangeAtComplete: OSSMiddleware {
     @Test func `No more requests are on their way than the window, and free places go to the files in turn`()
         async throws
     {
-        try await withLocalServer { fixture in
+        let asked = Lock<Set<Int>>([])
+        // The large one goes on when the others have been looked at, however long that takes.
+        let holding = HoldingMiddleware(from: 5, of: "k0") { asked.withLock(\.count) < 3 }
+        try await withLocalServer(client: { $0.middlewares = [holding] }) { fixture in
             let (made, files) = try self.items(fixture, sizes: [24 * Self.part, 2 * Self.part, 2 * Self.part, 1000])
             var items = made
             let isOpen = Lock(false)
@@ -96,6 +119,7 @@ private struct ChangeAtComplete: OSSMiddleware {
                 let bytes = files[index].bytes
                 items[index].source = .reading(named: files[index].path) {
                     while !isOpen.withLock(\.self) { try await Task.sleep(for: .milliseconds(2)) }
+                    asked.withLock { _ = $0.insert(index) }
                     return Int64(bytes.count)
                 } read: { offset, buffer in
                     let piece = bytes.dropFirst(Int(offset)).prefix(buffer.count)
