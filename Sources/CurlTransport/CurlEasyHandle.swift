@@ -186,20 +186,22 @@ internal import OSSWire
 
     private func setHeaders(_ request: TransportRequest) {
         // A name with nothing behind the colon takes away what curl would add by itself.
-        self.addHeader("Expect", ":")
-        self.addHeader("Transfer-Encoding", ":")
-        if request.headers["Accept"] == nil { self.addHeader("Accept", ":") }
+        self.addHeader("Expect", ":", "")
+        self.addHeader("Transfer-Encoding", ":", "")
+        if request.headers["Accept"] == nil { self.addHeader("Accept", ":", "") }
         for field in request.headers.all where !field.name.equalsIgnoringASCIICase("Content-Length") {
             let value = field.value.trimmedBlanks
             // A semicolon instead of the colon is curl's way to say that the value is empty.
-            if value.isEmpty { self.addHeader(field.name, ";") } else { self.addHeader(field.name, ": ", value) }
+            if value.isEmpty { self.addHeader(field.name, ";", "") } else { self.addHeader(field.name, ": ", value) }
         }
         unsafe self.set(CURLOPT_HTTPHEADER, list: self.headers)
     }
 
-    private func addHeader(_ parts: String...) {
+    private func addHeader(_ name: String, _ sign: String, _ value: String) {
         self.headerLine.removeAll(keepingCapacity: true)
-        for part in parts { self.headerLine.append(contentsOf: part.utf8) }
+        self.headerLine.append(contentsOf: name.utf8)
+        self.headerLine.append(contentsOf: sign.utf8)
+        self.headerLine.append(contentsOf: value.utf8)
         self.headerLine.append(0)
         // SAFETY: the line ends with a zero, and curl copies it; the list's head stays where it is, and is freed by `detach`
         // or deinit.

@@ -125,6 +125,6 @@ struct CurlReply {
         var start = 0, end = bytes.count
         while start < end, bytes[start].isBlank { start += 1 }
         while end > start, bytes[end - 1].isBlank { end -= 1 }
-        return String(utf8Count: end - start) { bytes[start + $0] }
+        return String(utf8: bytes.extracting(start..<end))
     }
 }

@@ -70,7 +70,7 @@ extension TransportRequest {
                 end += 1
             }
             guard end > start else { return flawed("The address has no host, or a user name before it.") }
-            let authority = String(utf8Count: end - start) { bytes[start + $0] }
+            let authority = String(utf8: bytes.extracting(start..<end))
             return .success(hasPort ? authority : "\(authority):\(isSecure ? 443 : 80)")
         }
         return try outcome.get()

@@ -19,7 +19,7 @@ struct JournalLine: Sendable, Equatable {
     subscript(name: String) -> String? {
         get { self.values.first { $0.name == name }?.value }
         set {
-            self.values.removeAll { $0.name == name }
+            if self[name] != nil { self.values.removeAll { $0.name == name } }
             if let newValue { self.values.append((name, newValue)) }
         }
     }
@@ -29,28 +29,36 @@ struct JournalLine: Sendable, Equatable {
         self[name].flatMap { Number($0) }
     }
 
+    /// How many bytes the checksum and the blank behind it take.
+    private static let checksumLength = 17
+
     /// The line as it is written, with its checksum and line feed.
     var bytes: [UInt8] {
-        var text = self.kind
-        for (name, value) in self.values {
-            text += " "
-            text += name
-            text += "="
-            text += PercentEncoding.encode(value)
+        Self.guarded(length: 192) { line in
+            line.append(contentsOf: self.kind.utf8)
+            for (name, value) in self.values {
+                line.append(0x20)
+                line.append(contentsOf: name.utf8)
+                line.append(UInt8(ascii: "="))
+                PercentEncoding.append(value, to: &line)
+            }
         }
-        return Self.guarded(Array(text.utf8))
     }
 
     /// A line from what stands behind its checksum.
-    static func guarded(_ rest: [UInt8]) -> [UInt8] {
-        let checksum = CRC64.of(rest)
+    static func guarded(_ rest: [UInt8]) -> [UInt8] { Self.guarded(length: rest.count) { $0 += rest } }
+
+    private static func guarded(length: Int, _ appendRest: (inout [UInt8]) -> Void) -> [UInt8] {
         var line: [UInt8] = []
-        line.reserveCapacity(rest.count + 18)
-        for shift in stride(from: 60, through: 0, by: -4) {
-            line.append(Hex.lowerDigit(UInt8(truncatingIfNeeded: checksum >> shift & 15)))
+        line.reserveCapacity(length + Self.checksumLength + 1)
+        // Room for the checksum, which is known last.
+        line.append(contentsOf: repeatElement(0x20, count: Self.checksumLength))
+        appendRest(&line)
+        var checksum = CRC64()
+        checksum.update(line.span.extracting(droppingFirst: Self.checksumLength))
+        for place in 0..<16 {
+            line[place] = Hex.lowerDigit(UInt8(truncatingIfNeeded: checksum.value >> (60 - 4 * UInt64(place)) & 15))
         }
-        line.append(0x20)
-        line += rest
         line.append(0x0A)
         return line
     }
@@ -58,10 +66,10 @@ struct JournalLine: Sendable, Equatable {
     /// Reads a line without its line feed; nil where the checksum or the form is wrong.
     init?(_ line: ArraySlice<UInt8>) {
         // Byte by byte: a record may have ten thousand of these.
-        guard line.count > 17, line[line.startIndex + 16] == 0x20, let checksum = Hex.number(line.prefix(16)) else {
-            return nil
-        }
-        let rest = Array(line.dropFirst(17))
+        guard line.count > Self.checksumLength, line[line.startIndex + 16] == 0x20,
+            let checksum = Hex.number(line.prefix(16))
+        else { return nil }
+        let rest = Array(line.dropFirst(Self.checksumLength))
         guard checksum == CRC64.of(rest) else { return nil }
         var words = rest.split(separator: 0x20, omittingEmptySubsequences: false).makeIterator()
         guard let first = words.next(), !first.isEmpty, let kind = String(validating: first, as: UTF8.self) else {

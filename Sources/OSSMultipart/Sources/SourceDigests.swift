@@ -35,6 +35,34 @@ struct RunningDigests: ~Copyable {
     }
 }
 
+/// Buffers of one size, used again and again.
+private struct BufferPool: ~Copyable, Sendable {
+    private let size: Int
+    private let limit: Int
+    private let spare = Lock<[[UInt8]]>([])
+
+    /// Begins without any.
+    ///
+    /// - Parameters:
+    ///   - size: of each, in bytes.
+    ///   - limit: how many are kept while nobody uses them.
+    init(size: Int, limit: Int) {
+        self.size = size
+        self.limit = limit
+    }
+
+    /// A buffer; what is in it is left from its last use.
+    func take() -> [UInt8] {
+        self.spare.withLock { $0.popLast() } ?? [UInt8](repeating: 0, count: self.size)
+    }
+
+    /// Takes back a buffer for the next use.
+    func putBack(_ buffer: consuming [UInt8]) {
+        let buffer = buffer
+        self.spare.withLock { if $0.count < self.limit { $0.append(buffer) } }
+    }
+}
+
 extension SourceRegion {
     /// How much of a file is read at a time, in bytes.
     ///
@@ -45,6 +73,10 @@ extension SourceRegion {
     ///
     /// *Source:* our own choice. *Applies to:* sources of the caller's.
     private static let pieceSize = 128 * 1024
+
+    /// Buffers for reading files: to make one anew for each small part, and to give it back to the system, would cost more than
+    /// the reading.
+    private static let buffers = BufferPool(size: fileBufferSize, limit: 8)
 
     private func buffer(of size: Int) -> [UInt8] {
         [UInt8](repeating: 0, count: Int(min(Int64(size), max(1, self.length))))
@@ -61,7 +93,8 @@ extension SourceRegion {
         case .memory(let bytes):
             try digests.update(bytes.span.extracting(Int(self.offset)..<Int(self.offset + self.length)))
         case .file(let file, let origin):
-            var buffer = self.buffer(of: Self.fileBufferSize)
+            var buffer = Self.buffers.take()
+            defer { Self.buffers.putBack(buffer) }
             var done: Int64 = 0
             while done < self.length {
                 if isCancelled() { throw CancellationError() }

@@ -47,11 +47,7 @@ struct PartReceipt: Sendable, Equatable {
     }
 
     private var digits: String {
-        guard let (high, low) = self.digest else { return "" }
-        return String(utf8Count: 32) { place in
-            let word = place < 16 ? high : low
-            return Hex.upperDigit(UInt8(truncatingIfNeeded: word >> (60 - 4 * UInt64(place % 16)) & 15))
-        }
+        self.md5.map { Hex.upper($0) } ?? ""
     }
 
     private static func word(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }

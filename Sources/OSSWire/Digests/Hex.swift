@@ -69,9 +69,12 @@ package enum Hex {
     }
 
     private static func encode(_ bytes: [UInt8], ten: UInt8) -> String {
-        String(utf8Count: bytes.count * 2) { place in
-            let byte = bytes[place / 2]
-            return self.digit(place.isMultiple(of: 2) ? byte >> 4 : byte & 15, ten: ten)
+        var digits: [UInt8] = []
+        digits.reserveCapacity(2 * bytes.count)
+        for byte in bytes {
+            digits.append(self.digit(byte >> 4, ten: ten))
+            digits.append(self.digit(byte & 15, ten: ten))
         }
+        return String(decoding: digits, as: UTF8.self)
     }
 }

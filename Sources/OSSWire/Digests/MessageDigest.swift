@@ -120,6 +120,57 @@ package enum HMAC {
     }
 }
 
+/// A key for many authentication codes: what is the same for all of them is computed once.
+///
+/// The corresponding C functions are `EVP_MAC_init`, `EVP_MAC_CTX_dup`, `EVP_MAC_update` and `EVP_MAC_final`.
+@safe package final class HMACKey: Sendable {
+    private let algorithm: MessageDigest.Algorithm
+    // Owned: made in init and freed in deinit. SAFETY: it is only copied from, which threads may do at once.
+    private nonisolated(unsafe) let template: OpaquePointer
+
+    // Fetched once and kept, as digests are. SAFETY: as there.
+    private nonisolated(unsafe) static let fetched = unsafe EVP_MAC_fetch(nil, "HMAC", nil)
+
+    /// Takes a key of any length.
+    ///
+    /// - Throws: `DigestError` where OpenSSL refuses the algorithm.
+    package init(_ key: [UInt8], _ algorithm: MessageDigest.Algorithm) throws(DigestError) {
+        // SAFETY: the name of the digest outlives the call that reads it, and the parameters end with the constant's end mark.
+        let context = unsafe EVP_MAC_CTX_new(Self.fetched)
+        var name = Array(algorithm.rawValue.utf8CString)
+        let result = unsafe name.withUnsafeMutableBufferPointer { name in
+            var parameters = unsafe [
+                OSSL_PARAM_construct_utf8_string("digest", name.baseAddress, 0), OSSL_PARAM_construct_end(),
+            ]
+            return unsafe EVP_MAC_init(context, key, key.count, &parameters)
+        }
+        guard let context = unsafe context, result == 1 else {
+            unsafe EVP_MAC_CTX_free(context)
+            throw DigestError(algorithm: "HMAC-" + algorithm.rawValue)
+        }
+        self.algorithm = algorithm
+        unsafe self.template = context
+    }
+
+    deinit { unsafe EVP_MAC_CTX_free(self.template) }
+
+    /// The authentication code of a message.
+    package func authenticationCode(for message: [UInt8]) throws(DigestError) -> [UInt8] {
+        // SAFETY: the copy is ours and freed here; EVP_MAX_MD_SIZE bounds every code.
+        let context = unsafe EVP_MAC_CTX_dup(self.template)
+        defer { unsafe EVP_MAC_CTX_free(context) }
+        var isDone = false
+        let code = unsafe [UInt8](unsafeUninitializedCapacity: Int(EVP_MAX_MD_SIZE)) { buffer, count in
+            isDone =
+                unsafe context != nil && EVP_MAC_update(context, message, message.count) == 1
+                && EVP_MAC_final(context, buffer.baseAddress, &count, buffer.count) == 1
+            if !isDone { count = 0 }
+        }
+        guard isDone else { throw DigestError(algorithm: "HMAC-" + self.algorithm.rawValue) }
+        return code
+    }
+}
+
 /// Whether two codes are equal, in a time that does not tell where they differ.
 ///
 /// The corresponding C function is `CRYPTO_memcmp`.

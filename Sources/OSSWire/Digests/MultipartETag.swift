@@ -14,13 +14,13 @@ package enum MultipartETag {
         var count = 0
         for eTag in partETags {
             count += 1
-            Self.unquoted(eTag).withUTF8Bytes { bytes in
-                for index in bytes.indices { text.append(bytes[index].raisedASCII) }
-            }
+            text.append(contentsOf: Self.unquoted(eTag).utf8)
             guard text.count > 4096 else { continue }
+            for index in text.indices { text[index] = text[index].raisedASCII }
             try digest.update(text.span)
             text.removeAll(keepingCapacity: true)
         }
+        for index in text.indices { text[index] = text[index].raisedASCII }
         try digest.update(text.span)
         return Hex.upper(try digest.finish()) + "-\(count)"
     }
@@ -33,7 +33,7 @@ package enum MultipartETag {
             while start < end, bytes[start].isXMLBlank { start += 1 }
             while end > start, bytes[end - 1].isXMLBlank { end -= 1 }
             if end - start >= 2, bytes[start] == quote, bytes[end - 1] == quote { (start, end) = (start + 1, end - 1) }
-            return end - start == bytes.count ? String(eTag) : String(utf8Count: end - start) { bytes[start + $0] }
+            return end - start == bytes.count ? String(eTag) : String(utf8: bytes.extracting(start..<end))
         }
     }
 }

@@ -60,7 +60,10 @@ extension StringProtocol {
     /// The text with A to Z lowered and nothing else changed.
     @inlinable package var loweredASCII: String {
         self.withUTF8Bytes { bytes in
-            String(utf8Count: bytes.count) { bytes[$0].loweredASCII }
+            for index in bytes.indices where bytes[index] != bytes[index].loweredASCII {
+                return String(utf8Count: bytes.count) { bytes[$0].loweredASCII }
+            }
+            return String(self)
         }
     }
 
@@ -70,7 +73,7 @@ extension StringProtocol {
             var start = 0, end = bytes.count
             while start < end, bytes[start].isBlank { start += 1 }
             while end > start, bytes[end - 1].isBlank { end -= 1 }
-            return end - start == bytes.count ? String(self) : String(utf8Count: end - start) { bytes[start + $0] }
+            return end - start == bytes.count ? String(self) : String(utf8: bytes.extracting(start..<end))
         }
     }
 
@@ -88,6 +91,12 @@ extension StringProtocol {
 }
 
 extension String {
+    /// Makes a text of its UTF-8; what is none is replaced.
+    @inlinable package init(utf8 bytes: Span<UInt8>) {
+        // SAFETY: the buffer is used within the closure.
+        self = unsafe bytes.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
+    }
+
     /// Makes a text of so many bytes, each told by its place; what is not UTF-8 is replaced.
     @inlinable package init(utf8Count count: Int, _ byte: (Int) -> UInt8) {
         self = unsafe String(unsafeUninitializedCapacity: count) { buffer in

@@ -4,29 +4,37 @@
 /// Percent-encoding as RFC 3986 and OSS want it: everything but `A-Z a-z 0-9 - _ . ~` is escaped, upper-case digits.
 package enum PercentEncoding {
     /// Escapes `text`'s UTF-8; with `keepingSlash` a slash stays (paths), else it is escaped (queries).
-    package static func encode(_ text: some StringProtocol, keepingSlash: Bool = false) -> String {
-        text.withUTF8Bytes { bytes in
-            func stays(_ byte: UInt8) -> Bool {
-                Self.isUnreserved(byte) || (keepingSlash && byte == UInt8(ascii: "/"))
+    package static func encode(_ text: String, keepingSlash: Bool = false) -> String {
+        // Most texts hold nothing to escape.
+        guard self.needsEscapes(text, keepingSlash) else { return text }
+        var bytes: [UInt8] = []
+        self.append(text, to: &bytes, keepingSlash: keepingSlash)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Puts a text behind others, escaped; see ``encode(_:keepingSlash:)``.
+    package static func append(_ text: String, to bytes: inout [UInt8], keepingSlash: Bool = false) {
+        guard self.needsEscapes(text, keepingSlash) else { return bytes.append(contentsOf: text.utf8) }
+        for byte in text.utf8 {
+            guard !self.stays(byte, keepingSlash) else {
+                bytes.append(byte)
+                continue
             }
-            var escapes = 0
-            for index in bytes.indices where !stays(bytes[index]) { escapes += 1 }
-            // Most texts hold nothing to escape.
-            guard escapes > 0 else { return String(text) }
-            var escaped: [UInt8] = []
-            escaped.reserveCapacity(bytes.count + 2 * escapes)
-            for index in bytes.indices {
-                let byte = bytes[index]
-                guard !stays(byte) else {
-                    escaped.append(byte)
-                    continue
-                }
-                escaped.append(UInt8(ascii: "%"))
-                escaped.append(Hex.digit(byte >> 4, ten: UInt8(ascii: "A")))
-                escaped.append(Hex.digit(byte & 15, ten: UInt8(ascii: "A")))
-            }
-            return String(decoding: escaped, as: UTF8.self)
+            bytes.append(UInt8(ascii: "%"))
+            bytes.append(Hex.upperDigit(byte >> 4))
+            bytes.append(Hex.upperDigit(byte & 15))
         }
+    }
+
+    private static func needsEscapes(_ text: String, _ keepingSlash: Bool) -> Bool {
+        text.withUTF8Bytes { bytes in
+            for index in bytes.indices where !self.stays(bytes[index], keepingSlash) { return true }
+            return false
+        }
+    }
+
+    private static func stays(_ byte: UInt8, _ keepingSlash: Bool) -> Bool {
+        self.isUnreserved(byte) || keepingSlash && byte == UInt8(ascii: "/")
     }
 
     /// Resolves the escapes of `text` once; nil where an escape is malformed or the result is not UTF-8.

@@ -61,7 +61,7 @@ package struct SignatureV4: Sendable {
         fileprivate let region: String
         fileprivate let product: String
         fileprivate let scope: String
-        fileprivate let bytes: [UInt8]
+        fileprivate let hmac: HMACKey
     }
 
     /// Derives the key for this day, region and product, which takes longer than to sign with it: keep it.
@@ -70,7 +70,8 @@ package struct SignatureV4: Sendable {
         for step in [self.date.compactDay, self.region, self.product, Self.terminator] {
             key = try HMAC.authenticationCode(for: Array(step.utf8), key: key, .sha256)
         }
-        return Key(day: self.date.day, region: self.region, product: self.product, scope: self.scope, bytes: key)
+        return Key(day: self.date.day, region: self.region, product: self.product, scope: self.scope,
+            hmac: try HMACKey(key, .sha256))
     }
 
     /// Whether a key is for this day, region and product.
@@ -91,10 +92,10 @@ package struct SignatureV4: Sendable {
         append(request.method)
         append("\n/")
         if let bucket = request.bucket {
-            append(PercentEncoding.encode(bucket, keepingSlash: true))
+            PercentEncoding.append(bucket, to: &bytes, keepingSlash: true)
             append("/")
         }
-        if let key = request.key { append(PercentEncoding.encode(key, keepingSlash: true)) }
+        if let key = request.key { PercentEncoding.append(key, to: &bytes, keepingSlash: true) }
         append("\n")
         let query = request.query
             .filter { $0.name != "x-oss-signature" }
@@ -109,16 +110,17 @@ package struct SignatureV4: Sendable {
             append(item.value)
         }
         append("\n")
-        let headers = request.headers.all
-            .filter { field in
-                Self.isAlwaysSigned(field.name) || !additional.isEmpty && additional.contains(field.name.loweredASCII)
-            }
-            .map { (name: $0.name.loweredASCII, value: $0.value.trimmedBlanks) }
-            .sorted { $0.name < $1.name }
+        var headers: [HTTPFields.Field] = []
+        for field in request.headers.all {
+            let name = field.name.loweredASCII
+            guard Self.isAlwaysSigned(name) || !additional.isEmpty && additional.contains(name) else { continue }
+            headers.append(.init(name: name, value: field.value))
+        }
+        headers.sort { $0.name < $1.name }
         for header in headers {
             append(header.name)
             append(":")
-            append(header.value)
+            append(header.value.trimmedBlanks)
             append("\n")
         }
         append("\n")
@@ -154,7 +156,7 @@ package struct SignatureV4: Sendable {
     }
 
     private static func signature(ofBytesToSign bytes: [UInt8], key: Key) throws(DigestError) -> String {
-        Hex.lower(try HMAC.authenticationCode(for: bytes, key: key.bytes, .sha256))
+        Hex.lower(try key.hmac.authenticationCode(for: bytes))
     }
 
     /// Adds `x-oss-date`, `x-oss-content-sha256` and, with a token, `x-oss-security-token`, then signs: the value of
@@ -214,11 +216,10 @@ package struct SignatureV4: Sendable {
             .sorted()
     }
 
-    /// Whether a header of that name, of either case, is signed unasked.
+    /// Whether a header is signed unasked.
+    ///
+    /// - Parameter name: in lower case.
     private static func isAlwaysSigned(_ name: String) -> Bool {
-        name.equalsIgnoringASCIICase("content-type") || name.equalsIgnoringASCIICase("content-md5")
-            || name.withUTF8Bytes { bytes in
-                "x-oss-".withUTF8Bytes { bytes.extracting(first: $0.count).equalsIgnoringASCIICase($0) }
-            }
+        name.utf8.starts(with: "x-oss-".utf8) || name == "content-type" || name == "content-md5"
     }
 }

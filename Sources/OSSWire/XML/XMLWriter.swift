@@ -18,7 +18,8 @@ package struct XMLWriter: Sendable {
     package mutating func element(
         _ name: String, namespace: String? = nil, _ content: (inout XMLWriter) throws -> Void
     ) rethrows {
-        self.append("<", name)
+        self.append("<")
+        self.append(name)
         if let namespace {
             self.append(" xmlns=\"")
             self.appendEscaped(namespace)
@@ -26,14 +27,16 @@ package struct XMLWriter: Sendable {
         }
         self.append(">")
         try content(&self)
-        self.append("</", name, ">")
+        self.end(name)
     }
 
     /// Writes an element that holds text.
-    package mutating func element(_ name: String, _ text: some StringProtocol) {
-        self.append("<", name, ">")
+    package mutating func element(_ name: String, _ text: String) {
+        self.append("<")
+        self.append(name)
+        self.append(">")
         self.appendEscaped(text)
-        self.append("</", name, ">")
+        self.end(name)
     }
 
     /// Writes an element that holds a number.
@@ -41,8 +44,12 @@ package struct XMLWriter: Sendable {
         self.element(name, String(number))
     }
 
-    private mutating func append(_ texts: String...) {
-        for text in texts { self.bytes.append(contentsOf: text.utf8) }
+    private mutating func append(_ text: String) { self.bytes.append(contentsOf: text.utf8) }
+
+    private mutating func end(_ name: String) {
+        self.append("</")
+        self.append(name)
+        self.append(">")
     }
 
     /// Whether a document can hold a character as it is.
@@ -57,7 +64,9 @@ package struct XMLWriter: Sendable {
     /// Escapes what XML reserves; a carriage return too, which a reader would otherwise take for a line feed.
     ///
     /// Characters that XML 1.0 cannot hold become U+FFFD: a listing that must be exact is asked for URL-encoded.
-    private mutating func appendEscaped(_ text: some StringProtocol) {
+    private mutating func appendEscaped(_ text: String) {
+        // Most texts stand as they are.
+        guard text.utf8.contains(where: Self.mayNeedEscape) else { return self.append(text) }
         for scalar in text.unicodeScalars {
             switch scalar {
             case "&": self.append("&amp;")
@@ -69,6 +78,13 @@ package struct XMLWriter: Sendable {
             case _ where scalar.isASCII: self.bytes.append(UInt8(scalar.value))
             default: self.bytes.append(contentsOf: UTF8.encode(scalar) ?? .init())
             }
+        }
+    }
+
+    private static func mayNeedEscape(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x00...0x1F, 0x80...0xFF, UInt8(ascii: "&"), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\""): true
+        default: false
         }
     }
 }
