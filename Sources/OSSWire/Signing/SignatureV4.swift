@@ -70,7 +70,8 @@ package struct SignatureV4: Sendable {
         for step in [self.date.compactDay, self.region, self.product, Self.terminator] {
             key = try HMAC.authenticationCode(for: Array(step.utf8), key: key, .sha256)
         }
-        return Key(day: self.date.day, region: self.region, product: self.product, scope: self.scope,
+        return Key(
+            day: self.date.day, region: self.region, product: self.product, scope: self.scope,
             hmac: try HMACKey(key, .sha256))
     }
 
