@@ -77,6 +77,52 @@ import Testing
     }
 }
 
+@Suite struct AuthenticationCodeTests {
+    // RFC 4231, cases 1, 2 and 6, and RFC 2202's second one.
+    @Test(arguments: [
+        (
+            Array(repeating: UInt8(0x0B), count: 20), "Hi There", MessageDigest.Algorithm.sha256,
+            "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"
+        ),
+        (
+            Array("Jefe".utf8), "what do ya want for nothing?", .sha256,
+            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
+        ),
+        (
+            Array(repeating: UInt8(0xAA), count: 131), "Test Using Larger Than Block-Size Key - Hash Key First",
+            .sha256,
+            "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"
+        ),
+        (Array("Jefe".utf8), "what do ya want for nothing?", .sha1, "effcdf6ae5eb2fa2d27416d5f184df9c259a7c79"),
+    ])
+    func `Codes of known messages are the published ones, however often a key is used`(
+        key: [UInt8], message: String, algorithm: MessageDigest.Algorithm, code: String
+    ) throws {
+        #expect(Hex.lower(try HMAC.authenticationCode(for: Array(message.utf8), key: key, algorithm)) == code)
+        let kept = try HMACKey(key, algorithm)
+        for _ in 0..<3 {
+            #expect(Hex.lower(try kept.authenticationCode(for: Array(message.utf8))) == code)
+            let other = try kept.authenticationCode(for: Array("another".utf8))
+            #expect(try HMAC.authenticationCode(for: Array("another".utf8), key: key, algorithm) == other)
+        }
+    }
+
+    @Test func `Many tasks use one key at once`() async throws {
+        let key = try HMACKey(Array("key".utf8), .sha256)
+        let messages = (0..<200).map { Array("message \($0)".utf8) }
+        let codes = try await withThrowingTaskGroup(of: (Int, [UInt8]).self) { group in
+            for (index, message) in messages.enumerated() {
+                group.addTask { (index, try key.authenticationCode(for: message)) }
+            }
+            return try await group.reduce(into: [Int: [UInt8]]()) { $0[$1.0] = $1.1 }
+        }
+        for (index, message) in messages.enumerated() {
+            let alone = try HMAC.authenticationCode(for: message, key: Array("key".utf8), .sha256)
+            #expect(codes[index] == alone)
+        }
+    }
+}
+
 @Suite struct EncodingTests {
     // RFC 4648, section 10.
     @Test(arguments: [
@@ -96,6 +142,16 @@ import Testing
     @Test func `Percent-encoding escapes all but the unreserved`() {
         #expect(PercentEncoding.encode("a b+%/~文.-_") == "a%20b%2B%25%2F~%E6%96%87.-_")
         #expect(PercentEncoding.encode("a/b c", keepingSlash: true) == "a/b%20c")
+        for byte in UInt8(0)..<128 {
+            let text = String(decoding: [byte], as: UTF8.self)
+            let isLetter = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~".contains(text)
+            let escape = "%" + Hex.upper([byte])
+            #expect(PercentEncoding.encode(text) == (isLetter ? text : escape))
+            #expect(PercentEncoding.encode(text, keepingSlash: true) == (isLetter || text == "/" ? text : escape))
+            var line = Array("x=".utf8)
+            PercentEncoding.append("a\(text)", to: &line)
+            #expect(String(decoding: line, as: UTF8.self) == "x=a" + PercentEncoding.encode(text))
+        }
         #expect(PercentEncoding.decode("a%20b+%2B%e6%96%87") == "a b++文")
         #expect(PercentEncoding.decode("a+b", plusIsBlank: true) == "a b")
         #expect(PercentEncoding.decode("%zz") == nil)

@@ -99,6 +99,19 @@ import Testing
         #expect(throws: XMLError.self) { try root.requiredString("None") }
     }
 
+    @Test func `What XML reserves is escaped, what it cannot hold replaced, and all else stands`() {
+        for (text, written) in [
+            ("plain text, 1 = 1", "plain text, 1 = 1"), ("&", "&amp;"), ("a<b", "a&lt;b"), ("a>b", "a&gt;b"),
+            ("\"", "&quot;"), ("\r\n\t", "&#13;\n\t"), ("\u{0}\u{1}\u{1F}", "\u{FFFD}\u{FFFD}\u{FFFD}"),
+            ("\u{FFFE}\u{FFFF}", "\u{FFFD}\u{FFFD}"), ("文é😀\u{7F}", "文é😀\u{7F}"), ("", ""),
+        ] {
+            var writer = XMLWriter()
+            writer.element("R", text)
+            let document = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<R>\(written)</R>"
+            #expect(String(decoding: writer.bytes, as: UTF8.self) == document)
+        }
+    }
+
     @Test func `What is written is read back`() throws {
         var writer = XMLWriter()
         let text = "<a> & \"b\" 文 \r\n\t'"
