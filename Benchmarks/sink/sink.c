@@ -540,8 +540,11 @@ static void accept_all(int listener, SSL_CTX *tls) {
 static int advance_due(void) {
     if(latency_ms == 0 && rate == 0 && total_rate == 0) return -1;
     int64_t next = INT64_MAX, time = now();
-    for(int i = 0; i < connection_limit; i++) {
-        connection *c = connections[i];
+    // Each time another one comes first: what all of them share is shared alike.
+    static int first = 0;
+    first++;
+    for(int n = 0; n < connection_limit; n++) {
+        connection *c = connections[(first + n) % connection_limit];
         if(!c || c->is_watched) continue;
         if(c->due <= time) {
             watch(c, EPOLLIN);
