@@ -51,6 +51,14 @@ import Testing
 }
 
 @Suite struct MultipartETagTests {
+    @Test func `The case of the parts' ETags does not matter, however many they are`() throws {
+        let parts = try (0..<1000).map { Hex.upper(try MessageDigest.of([UInt8($0 % 251)], .md5)) }
+        let upper = try MultipartETag.of(partETags: parts)
+        #expect(upper.hasSuffix("-1000"))
+        #expect(try MultipartETag.of(partETags: parts.map { $0.lowercased() }) == upper)
+        #expect(try MultipartETag.of(partETags: parts.map { " \"\($0)\"\n" }) == upper)
+    }
+
     @Test(arguments: Vectors.all.multipartETag)
     func `A published object has the ETag that its parts give`(vector: Vectors.ETag) throws {
         #expect(try MultipartETag.of(partETags: vector.parts) == vector.etag)
@@ -163,6 +171,14 @@ import Testing
         #expect(PercentEncoding.decode(bytes[1...]) == " y+z")
         #expect(PercentEncoding.decode([0xC3, 0x28]) == nil)
         #expect(PercentEncoding.decodeBytes("%ff%00") == [0xFF, 0])
+    }
+
+    @Test func `Letters are lowered one by one, and nothing else`() {
+        for (text, lowered) in [
+            ("A", "a"), ("Content-MD5", "content-md5"), ("aB", "ab"), ("x@[`{é", "x@[`{é"), ("", ""),
+        ] {
+            #expect(text.loweredASCII == lowered)
+        }
     }
 
     @Test func `Digits are read as a number, 16 of them at most`() {

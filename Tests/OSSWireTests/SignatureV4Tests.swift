@@ -37,4 +37,12 @@ import Testing
             .sign(&additional, accessKeyID: "ak", secret: "sk", securityToken: nil)
         #expect(additional.headers["Authorization"]?.contains(",AdditionalHeaders=abc;zabc,Signature=") == true)
     }
+
+    @Test func `Blanks around a header's value do not count, nor does the case of its name`() throws {
+        let signer = SignatureV4(date: Timestamp(seconds: 1_702_743_657), region: "cn-hangzhou")
+        let plain = SignableRequest(method: "PUT", headers: ["content-type": "text/plain", "x-oss-meta-a": "b c"])
+        let other = SignableRequest(method: "PUT", headers: ["X-OSS-Meta-A": " b c\t", "Content-Type": " text/plain "])
+        #expect(signer.canonicalRequest(other) == signer.canonicalRequest(plain))
+        #expect(signer.canonicalRequest(plain).contains("\nx-oss-meta-a:b c\n"))
+    }
 }
