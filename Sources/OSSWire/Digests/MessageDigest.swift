@@ -135,14 +135,18 @@ package enum HMAC {
     ///
     /// - Throws: `DigestError` where OpenSSL refuses the algorithm.
     package init(_ key: [UInt8], _ algorithm: MessageDigest.Algorithm) throws(DigestError) {
-        // SAFETY: the name of the digest outlives the call that reads it, and the parameters end with the constant's end mark.
         let context = unsafe Self.fetched.flatMap { unsafe EVP_MAC_CTX_new($0) }
+        let label = Array("digest".utf8CString)
         var name = Array(algorithm.rawValue.utf8CString)
-        let result = unsafe name.withUnsafeMutableBufferPointer { name in
-            var parameters = unsafe [
-                OSSL_PARAM_construct_utf8_string("digest", name.baseAddress, 0), OSSL_PARAM_construct_end(),
-            ]
-            return unsafe context == nil ? 0 : EVP_MAC_init(context, key, key.count, &parameters)
+        // SAFETY: label and name stay where they are until the call that reads them returns; the end mark ends the parameters.
+        let result = unsafe label.withUnsafeBufferPointer { label in
+            unsafe name.withUnsafeMutableBufferPointer { name -> Int32 in
+                guard unsafe context != nil, let label = label.baseAddress else { return 0 }
+                var parameters = unsafe [
+                    OSSL_PARAM_construct_utf8_string(label, name.baseAddress, 0), OSSL_PARAM_construct_end(),
+                ]
+                return unsafe EVP_MAC_init(context, key, key.count, &parameters)
+            }
         }
         guard let context = unsafe context, result == 1 else {
             unsafe EVP_MAC_CTX_free(context)
