@@ -192,6 +192,21 @@ import Testing
         #expect(number("-1") == nil)
     }
 
+    @Test func `Digits are put behind what is there, and compared in one case or in both`() {
+        let bytes: [UInt8] = [0x00, 0x9A, 0xBF]
+        var digits = Array("x=".utf8)
+        Hex.appendLower(bytes, to: &digits)
+        #expect(String(decoding: digits, as: UTF8.self) == "x=009abf")
+        for (text, isUpper, isEqual) in [
+            ("009ABF", true, true), ("009abf", false, true), ("009ABf", false, true), ("009ABE", false, false),
+            ("009AB", false, false), ("009ABF0", false, false), ("", false, false), ("009A\u{DF}", false, false),
+        ] {
+            #expect(Hex.isUpper(text, of: bytes) == isUpper)
+            #expect(Hex.isEqual(text, bytes) == isEqual)
+        }
+        #expect(Hex.isUpper("", of: []))
+    }
+
     @Test func `A query is read back as it was written`() {
         let items = [QueryItem("uploads"), QueryItem("prefix", "a/b c&d=e+%"), QueryItem("empty", "")]
         #expect(items.encoded == "uploads&prefix=a%2Fb%20c%26d%3De%2B%25&empty")

@@ -104,6 +104,7 @@ import Testing
             ("plain text, 1 = 1", "plain text, 1 = 1"), ("&", "&amp;"), ("a<b", "a&lt;b"), ("a>b", "a&gt;b"),
             ("\"", "&quot;"), ("\r\n\t", "&#13;\n\t"), ("\u{0}\u{1}\u{1F}", "\u{FFFD}\u{FFFD}\u{FFFD}"),
             ("\u{FFFE}\u{FFFF}", "\u{FFFD}\u{FFFD}"), ("文é😀\u{7F}", "文é😀\u{7F}"), ("", ""),
+            ("\u{FFFD}\u{FDBE}\u{FFFE}x", "\u{FFFD}\u{FDBE}\u{FFFD}x"),
         ] {
             var writer = XMLWriter()
             writer.element("R", text)

@@ -42,7 +42,7 @@ enum ObjectLookup {
 
         private static func matches(_ value: String, _ object: StoredObject) -> Bool {
             value == "*"
-                || value.split(separator: ",").contains { MultipartETag.unquoted($0) == object.eTag }
+                || value.split(separator: ",").contains { MultipartETag.unquoted(String($0)) == object.eTag }
         }
     }
 

@@ -11,7 +11,11 @@ struct JournalLine: Sendable, Equatable {
     let kind: String
     private var values: [(name: String, value: String)] = []
 
-    init(_ kind: String) { self.kind = kind }
+    init(_ kind: String) {
+        self.kind = kind
+        // As many as most kinds have.
+        self.values.reserveCapacity(6)
+    }
 
     static func == (left: Self, right: Self) -> Bool { left.bytes == right.bytes }
 
@@ -35,10 +39,10 @@ struct JournalLine: Sendable, Equatable {
     /// The line as it is written, with its checksum and line feed.
     var bytes: [UInt8] {
         Self.guarded(length: 192) { line in
-            line.append(contentsOf: self.kind.utf8)
+            line.append(utf8: self.kind)
             for (name, value) in self.values {
                 line.append(0x20)
-                line.append(contentsOf: name.utf8)
+                line.append(utf8: name)
                 line.append(UInt8(ascii: "="))
                 PercentEncoding.append(value, to: &line)
             }

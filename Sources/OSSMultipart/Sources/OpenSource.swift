@@ -117,17 +117,23 @@ struct OpenSource: Sendable {
             guard now == self.identity else { throw self.changed(size: now.size) }
             return nil
         case .file(let file, _):
+            let before = self.status
             let now: FileStatus
             let named: FileStatus?
             do {
                 (now, named) = try await executor.run { () throws(SystemError) in
                     // Where nothing is under the name any more, what is open is still whole.
-                    (try file.status(), try? FileStatus.of(path: file.path))
+                    let named = try? FileStatus.of(path: file.path)
+                    // What has the name is most often what is open: one look is enough.
+                    if let named, let before, named.inode == before.inode, named.device == before.device {
+                        return (named, named)
+                    }
+                    return (try file.status(), named)
                 }
             } catch {
                 throw OSSError(.sourceUnreadable, "the source cannot be looked at: \(error)", underlying: error)
             }
-            guard let before = self.status, now.size == before.size, now.modificationTime == before.modificationTime,
+            guard let before, now.size == before.size, now.modificationTime == before.modificationTime,
                 now.inode == before.inode, now.device == before.device
             else { throw self.changed(size: now.size, from: self.status?.size) }
             // Another file has taken the name: that one is meant.

@@ -16,8 +16,16 @@ struct EventReaders<Event: Sendable, Kind: Sendable & Hashable>: Sendable {
         func wants(_ kind: Kind) -> Bool { self.kinds?.contains(kind) ?? true }
     }
 
-    private var readers: [Int: Reader] = [:]
+    private var readers: [Int: Reader] = [:] {
+        didSet {
+            self.wantsAll = self.readers.values.contains { $0.kinds == nil }
+            self.wanted = self.readers.values.reduce(into: []) { $0.formUnion($1.kinds ?? []) }
+        }
+    }
     private var last = 0
+    /// What the readers want to hear of, all together: it is asked for at every event, though most often nobody listens.
+    private var wanted: Set<Kind> = []
+    private var wantsAll = false
 
     /// Adds a reader and returns its number.
     ///
@@ -38,7 +46,7 @@ struct EventReaders<Event: Sendable, Kind: Sendable & Hashable>: Sendable {
     }
 
     /// Whether anybody wants to hear of events of a kind.
-    func want(_ kind: Kind) -> Bool { !self.readers.isEmpty && self.readers.values.contains { $0.wants(kind) } }
+    func want(_ kind: Kind) -> Bool { self.wantsAll || self.wanted.contains(kind) }
 
     /// Tells everybody who wants it of an event.
     func tell(_ event: Event, of kind: Kind) {

@@ -23,7 +23,7 @@ struct PartReceipt: Sendable, Equatable {
             precondition(md5.count == 16, "an MD5 has 16 bytes")
             return (Self.word(md5[..<8]), Self.word(md5[8...]))
         }
-        self.otherETag = md5.map { Hex.upper($0) } == eTag ? nil : eTag
+        self.otherETag = md5.map { Hex.isUpper(eTag, of: $0) } == true ? nil : eTag
     }
 
     /// MD5 of the local bytes, 16 bytes; nil where it was not computed.
@@ -31,9 +31,8 @@ struct PartReceipt: Sendable, Equatable {
         self.digest.map { high, low in
             var bytes: [UInt8] = []
             bytes.reserveCapacity(16)
-            for place in 0..<16 {
-                bytes.append(UInt8(truncatingIfNeeded: (place < 8 ? high : low) >> (56 - 8 * UInt64(place % 8))))
-            }
+            Self.append(high, to: &bytes)
+            Self.append(low, to: &bytes)
             return bytes
         }
     }
@@ -51,6 +50,10 @@ struct PartReceipt: Sendable, Equatable {
     }
 
     private static func word(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+
+    private static func append(_ word: UInt64, to bytes: inout [UInt8]) {
+        for place in 1...8 { bytes.append(UInt8(truncatingIfNeeded: word >> (64 - 8 * UInt64(place)))) }
+    }
 
     /// The part as CompleteMultipartUpload lists it.
     var info: OSSPartInfo { OSSPartInfo(partNumber: self.number, eTag: self.eTag, size: self.size, crc64: self.crc64) }

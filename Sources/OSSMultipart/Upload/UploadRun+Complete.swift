@@ -35,8 +35,12 @@ struct Expectation: Sendable {
             whole = CRC64.combine(before, crc64, lengthOfSecond: part.size)
         }
         self.crc64 = whole
-        self.eTagProvesBytes = parts.allSatisfy(\.isETagMD5)
-        do throws(DigestError) { self.eTag = try MultipartETag.of(partETags: parts.lazy.map(\.eTag)) } catch {
+        self.eTagProvesBytes = parts.allSatisfy { $0.isETagMD5 }
+        do throws(DigestError) {
+            var eTag = try MultipartETag()
+            for part in parts { try eTag.append(part.eTag) }
+            self.eTag = try eTag.finish()
+        } catch {
             // Where MD5 is forbidden there is no ETag to compare; the CRC-64 decides.
             self.eTag = ""
         }

@@ -9,6 +9,14 @@ package enum Hex {
     /// The bytes in upper-case digits, two a byte: the form of OSS ETags.
     package static func upper(_ bytes: [UInt8]) -> String { self.encode(bytes, ten: UInt8(ascii: "A")) }
 
+    /// Puts the bytes' lower-case digits behind others.
+    package static func appendLower(_ bytes: [UInt8], to digits: inout [UInt8]) {
+        for byte in bytes {
+            digits.append(self.lowerDigit(byte >> 4))
+            digits.append(self.lowerDigit(byte & 15))
+        }
+    }
+
     /// The lower-case digit of a value below 16.
     package static func lowerDigit(_ value: UInt8) -> UInt8 { self.digit(value, ten: UInt8(ascii: "a")) }
 
@@ -20,14 +28,24 @@ package enum Hex {
     /// - Parameter ten: the digit of ten, `a` or `A`.
     static func digit(_ value: UInt8, ten: UInt8) -> UInt8 { value < 10 ? UInt8(ascii: "0") + value : ten + value - 10 }
 
+    /// Whether a text is these bytes in upper-case digits.
+    package static func isUpper(_ text: String, of bytes: [UInt8]) -> Bool {
+        self.agree(text, bytes) { digit, value in digit == self.upperDigit(value) }
+    }
+
     /// Whether a text is these bytes in hexadecimal digits of either case.
     package static func isEqual(_ text: String, _ bytes: [UInt8]) -> Bool {
+        self.agree(text, bytes) { digit, value in self.value(ofDigit: digit) == value }
+    }
+
+    /// Whether a text has two digits for each byte, and each is one of its half's value.
+    private static func agree(_ text: String, _ bytes: [UInt8], _ isDigit: (UInt8, _ value: UInt8) -> Bool) -> Bool {
         text.withUTF8Bytes { digits in
             guard digits.count == bytes.count * 2 else { return false }
             for (index, byte) in bytes.enumerated() {
-                guard self.value(ofDigit: digits[2 * index]) == byte >> 4,
-                    self.value(ofDigit: digits[2 * index + 1]) == byte & 15
-                else { return false }
+                guard isDigit(digits[2 * index], byte >> 4), isDigit(digits[2 * index + 1], byte & 15) else {
+                    return false
+                }
             }
             return true
         }
@@ -69,12 +87,13 @@ package enum Hex {
     }
 
     private static func encode(_ bytes: [UInt8], ten: UInt8) -> String {
-        var digits: [UInt8] = []
-        digits.reserveCapacity(2 * bytes.count)
-        for byte in bytes {
-            digits.append(self.digit(byte >> 4, ten: ten))
-            digits.append(self.digit(byte & 15, ten: ten))
+        unsafe String(unsafeUninitializedCapacity: 2 * bytes.count) { buffer in
+            // SAFETY: the buffer holds two digits for each byte.
+            for (index, byte) in bytes.enumerated() {
+                unsafe buffer[2 * index] = self.digit(byte >> 4, ten: ten)
+                unsafe buffer[2 * index + 1] = self.digit(byte & 15, ten: ten)
+            }
+            return 2 * bytes.count
         }
-        return String(decoding: digits, as: UTF8.self)
     }
 }

@@ -14,7 +14,7 @@ package enum PercentEncoding {
 
     /// Puts a text behind others, escaped; see ``encode(_:keepingSlash:)``.
     package static func append(_ text: String, to bytes: inout [UInt8], keepingSlash: Bool = false) {
-        guard self.needsEscapes(text, keepingSlash) else { return bytes.append(contentsOf: text.utf8) }
+        guard self.needsEscapes(text, keepingSlash) else { return bytes.append(utf8: text) }
         for byte in text.utf8 {
             guard !self.stays(byte, keepingSlash) else {
                 bytes.append(byte)

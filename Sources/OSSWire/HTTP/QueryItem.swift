@@ -21,11 +21,16 @@ extension [QueryItem] {
 
     /// The query as it stands in a URL behind the question mark: each name and value escaped, in order.
     package var encoded: String {
-        self.map { item in
-            let name = PercentEncoding.encode(item.name)
-            guard let value = item.value, !value.isEmpty else { return name }
-            return name + "=" + PercentEncoding.encode(value)
-        }.joined(separator: "&")
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(128)
+        for (index, item) in self.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: "&")) }
+            PercentEncoding.append(item.name, to: &bytes)
+            guard let value = item.value, !value.isEmpty else { continue }
+            bytes.append(UInt8(ascii: "="))
+            PercentEncoding.append(value, to: &bytes)
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// Reads a raw query; nil where an escape is malformed or not UTF-8.

@@ -89,7 +89,7 @@ package struct SignatureV4: Sendable {
         let additional = self.additionalNames(in: request.headers)
         var bytes: [UInt8] = []
         bytes.reserveCapacity(512)
-        func append(_ text: String) { bytes.append(contentsOf: text.utf8) }
+        func append(_ text: String) { bytes.append(utf8: text) }
         append(request.method)
         append("\n/")
         if let bucket = request.bucket {
@@ -98,11 +98,13 @@ package struct SignatureV4: Sendable {
         }
         if let key = request.key { PercentEncoding.append(key, to: &bytes, keepingSlash: true) }
         append("\n")
-        let query = request.query
-            .filter { $0.name != "x-oss-signature" }
-            .map { (name: PercentEncoding.encode($0.name), value: PercentEncoding.encode($0.value ?? "")) }
-            // By bytes: Swift's own order of strings is that of Unicode scalars, the same for ASCII.
-            .sorted { ($0.name, $0.value) < ($1.name, $1.value) }
+        var query: [(name: String, value: String)] = []
+        query.reserveCapacity(request.query.count)
+        for item in request.query where item.name != "x-oss-signature" {
+            query.append((PercentEncoding.encode(item.name), PercentEncoding.encode(item.value ?? "")))
+        }
+        // By bytes: Swift's own order of strings is that of Unicode scalars, the same for ASCII.
+        query.sort { ($0.name, $0.value) < ($1.name, $1.value) }
         for (index, item) in query.enumerated() {
             if index > 0 { append("&") }
             append(item.name)
@@ -112,6 +114,7 @@ package struct SignatureV4: Sendable {
         }
         append("\n")
         var headers: [HTTPFields.Field] = []
+        headers.reserveCapacity(request.headers.all.count)
         for field in request.headers.all {
             let name = field.name.loweredASCII
             guard Self.isAlwaysSigned(name) || !additional.isEmpty && additional.contains(name) else { continue }
@@ -125,7 +128,7 @@ package struct SignatureV4: Sendable {
             append("\n")
         }
         append("\n")
-        append(additional.joined(separator: ";"))
+        if !additional.isEmpty { append(additional.joined(separator: ";")) }
         append("\n")
         append(Self.unsignedPayload)
         return bytes
@@ -144,10 +147,10 @@ package struct SignatureV4: Sendable {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(192)
         for line in [Self.algorithm, date, scope] {
-            bytes.append(contentsOf: line.utf8)
+            bytes.append(utf8: line)
             bytes.append(0x0A)
         }
-        bytes.append(contentsOf: Hex.lower(try MessageDigest.of(canonicalRequest, .sha256)).utf8)
+        Hex.appendLower(try MessageDigest.of(canonicalRequest, .sha256), to: &bytes)
         return bytes
     }
 
@@ -182,12 +185,18 @@ package struct SignatureV4: Sendable {
         request.headers["x-oss-security-token"] = securityToken
         let bytes = try Self.bytesToSign(
             canonicalRequest: self.canonicalBytes(request), date: date, scope: key.scope)
-        let signature = try Self.signature(ofBytesToSign: bytes, key: key)
+        let signature = try key.hmac.authenticationCode(for: bytes)
         let additional = self.additionalNames(in: request.headers)
         // An empty list would be refused by the service: the field is left out.
         let list = additional.isEmpty ? "" : ",AdditionalHeaders=" + additional.joined(separator: ";")
-        request.headers["Authorization"] =
-            "\(Self.algorithm) Credential=\(accessKeyID)/\(key.scope)\(list),Signature=\(signature)"
+        // Byte by byte: a text made of texts is as many copies.
+        var value: [UInt8] = []
+        value.reserveCapacity(256)
+        for text in [Self.algorithm, " Credential=", accessKeyID, "/", key.scope, list, ",Signature="] {
+            value.append(utf8: text)
+        }
+        Hex.appendLower(signature, to: &value)
+        request.headers["Authorization"] = String(decoding: value, as: UTF8.self)
     }
 
     /// Adds the parameters of a presigned URL to the query, the signature among them.
@@ -221,6 +230,6 @@ package struct SignatureV4: Sendable {
     ///
     /// - Parameter name: in lower case.
     private static func isAlwaysSigned(_ name: String) -> Bool {
-        name.utf8.starts(with: "x-oss-".utf8) || name == "content-type" || name == "content-md5"
+        name.hasPrefix("x-oss-") || name == "content-type" || name == "content-md5"
     }
 }

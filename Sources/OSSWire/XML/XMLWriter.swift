@@ -44,7 +44,7 @@ package struct XMLWriter: Sendable {
         self.element(name, String(number))
     }
 
-    private mutating func append(_ text: String) { self.bytes.append(contentsOf: text.utf8) }
+    private mutating func append(_ text: String) { self.bytes.append(utf8: text) }
 
     private mutating func end(_ name: String) {
         self.append("</")
@@ -65,26 +65,27 @@ package struct XMLWriter: Sendable {
     ///
     /// Characters that XML 1.0 cannot hold become U+FFFD: a listing that must be exact is asked for URL-encoded.
     private mutating func appendEscaped(_ text: String) {
-        // Most texts stand as they are.
-        guard text.utf8.contains(where: Self.mayNeedEscape) else { return self.append(text) }
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": self.append("&amp;")
-            case "<": self.append("&lt;")
-            case ">": self.append("&gt;")
-            case "\"": self.append("&quot;")
-            case "\r": self.append("&#13;")
-            case _ where !Self.canHold(scalar): self.append("\u{FFFD}")
-            case _ where scalar.isASCII: self.bytes.append(UInt8(scalar.value))
-            default: self.bytes.append(contentsOf: UTF8.encode(scalar) ?? .init())
+        // Byte by byte: a list of parts has ten thousand ETags in quotes. A character's bytes other than its first are none of
+        // those that are looked for.
+        text.withUTF8Bytes { bytes in
+            var index = 0
+            while index < bytes.count {
+                let byte = bytes[index]
+                switch byte {
+                case UInt8(ascii: "&"): self.append("&amp;")
+                case UInt8(ascii: "<"): self.append("&lt;")
+                case UInt8(ascii: ">"): self.append("&gt;")
+                case UInt8(ascii: "\""): self.append("&quot;")
+                case 0x0D: self.append("&#13;")
+                case 0x00...0x1F where !Self.canHold(Unicode.Scalar(byte)): self.append("\u{FFFD}")
+                // U+FFFE and U+FFFF.
+                case 0xEF where bytes[index + 1] == 0xBF && bytes[index + 2] >= 0xBE:
+                    self.append("\u{FFFD}")
+                    index += 2
+                default: self.bytes.append(byte)
+                }
+                index += 1
             }
-        }
-    }
-
-    private static func mayNeedEscape(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 0x00...0x1F, 0x80...0xFF, UInt8(ascii: "&"), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\""): true
-        default: false
         }
     }
 }
