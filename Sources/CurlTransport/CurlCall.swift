@@ -12,6 +12,9 @@ final class CurlCall: Sendable {
         case waiting(CheckedContinuation<TransportResponse, any Error>)
         /// The caller has the head, and takes the body from there.
         case streaming(ReplyBuffer)
+        /// A thread carries it, and takes the result itself.
+        case onThread
+        case answered(Result<TransportResponse, any Error>)
         case finished
     }
 
@@ -51,13 +54,29 @@ final class CurlCall: Sendable {
         return begins
     }
 
+    /// Notes that this thread carries the call; false where the call had been cancelled.
+    func beginOnThread() -> Bool {
+        self.state.withLock { state in
+            state.phase = state.isCancelled ? .finished : .onThread
+            return !state.isCancelled
+        }
+    }
+
+    /// What came of a call that this thread carries; nil while it is under way.
+    var resultOnThread: Result<TransportResponse, any Error>? {
+        self.state.withLock { state in
+            guard case .answered(let result) = state.phase else { return nil }
+            return result
+        }
+    }
+
     /// Notes the cancellation; true where the call is under way, so that the loop must be told.
     func cancel() -> Bool {
         self.state.withLock { state in
             state.isCancelled = true
             switch state.phase {
-            case .waiting, .streaming: return true
-            case .new, .finished: return false
+            case .waiting, .streaming, .onThread: return true
+            case .new, .answered, .finished: return false
             }
         }
     }
@@ -76,14 +95,18 @@ final class CurlCall: Sendable {
     func finish(_ result: Result<TransportResponse, any Error>) {
         let phase = self.state.withLock { state in
             defer {
-                if case .new = state.phase {} else { state.phase = .finished }
+                switch state.phase {
+                case .new, .answered: break
+                case .onThread: state.phase = .answered(result)
+                case .waiting, .streaming, .finished: state.phase = .finished
+                }
             }
             return state.phase
         }
         switch phase {
         case .waiting(let continuation): continuation.resume(with: result)
         case .streaming(let buffer): buffer.finish(result.map { _ in })
-        case .new, .finished: break
+        case .new, .onThread, .answered, .finished: break
         }
     }
 }

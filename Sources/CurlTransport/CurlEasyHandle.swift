@@ -24,8 +24,6 @@ internal import OSSWire
     private let errorBuffer: UnsafeMutablePointer<CChar>
     /// The header fields of the request under way; curl reads them until it ends.
     private var headers: UnsafeMutablePointer<curl_slist>?
-    /// Where a header field is put together, for curl to copy.
-    private var headerLine: [UInt8] = []
     /// The transfer that the callbacks get; retained by `attach`, released by `detach`.
     private var transfer: Unmanaged<CurlTransfer>?
     /// Where the sockets that curl makes and closes are noted.
@@ -144,6 +142,7 @@ internal import OSSWire
         self.setHeaders(request)
         let connect = max(1, request.timeouts.connect / .milliseconds(1))
         self.set(CURLOPT_CONNECTTIMEOUT_MS, Int(min(connect, 1e9).rounded(.up)))
+        self.set(CURLOPT_FRESH_CONNECT, 0)
 
         let context = unsafe Unmanaged.passRetained(transfer)
         unsafe self.transfer = context
@@ -155,6 +154,9 @@ internal import OSSWire
         }
         try self.checkOptions()
     }
+
+    /// Lets the request be carried by a new connection, whatever has been kept.
+    func takeNewConnection() { self.set(CURLOPT_FRESH_CONNECT, 1) }
 
     /// Takes the transfer from the callbacks; the handle must be in no multi handle.
     func detach() {
@@ -186,34 +188,37 @@ internal import OSSWire
 
     private func setHeaders(_ request: TransportRequest) {
         // A name with nothing behind the colon takes away what curl would add by itself.
-        self.addHeader("Expect", ":", "")
-        self.addHeader("Transfer-Encoding", ":", "")
-        if request.headers["Accept"] == nil { self.addHeader("Accept", ":", "") }
+        // SAFETY: curl copies each text within the call.
+        unsafe self.addHeader("Expect:")
+        unsafe self.addHeader("Transfer-Encoding:")
+        if request.headers["Accept"] == nil { unsafe self.addHeader("Accept:") }
+        // Where each field is put together.
+        var line: [UInt8] = []
+        line.reserveCapacity(256)
         for field in request.headers.all where !field.name.equalsIgnoringASCIICase("Content-Length") {
             let value = field.value.trimmedBlanks
-            // A semicolon instead of the colon is curl's way to say that the value is empty.
-            if value.isEmpty { self.addHeader(field.name, ";", "") } else { self.addHeader(field.name, ": ", value) }
+            line.removeAll(keepingCapacity: true)
+            line.append(utf8: field.name)
+            if value.isEmpty {
+                // A semicolon instead of the colon is curl's way to say that the value is empty.
+                line.append(UInt8(ascii: ";"))
+            } else {
+                line.append(UInt8(ascii: ":"))
+                line.append(UInt8(ascii: " "))
+                line.append(utf8: value)
+            }
+            line.append(0)
+            // SAFETY: as above; the line ends with a zero.
+            unsafe line.withUnsafeBytes { bytes in
+                unsafe bytes.baseAddress.map { unsafe self.addHeader($0.assumingMemoryBound(to: CChar.self)) }
+            }
         }
         unsafe self.set(CURLOPT_HTTPHEADER, list: self.headers)
     }
 
-    private func addHeader(_ name: String, _ sign: String, _ value: String) {
-        self.headerLine.removeAll(keepingCapacity: true)
-        self.headerLine.append(contentsOf: name.utf8)
-        self.headerLine.append(contentsOf: sign.utf8)
-        self.headerLine.append(contentsOf: value.utf8)
-        self.headerLine.append(0)
-        // SAFETY: the line ends with a zero, and curl copies it; the list's head stays where it is, and is freed by `detach`
-        // or deinit.
-        let list = unsafe self.headerLine.withUnsafeBytes { bytes in
-            unsafe bytes.baseAddress.flatMap {
-                unsafe curl_slist_append(self.headers, $0.assumingMemoryBound(to: CChar.self))
-            }
-        }
-        guard let list = unsafe list else {
-            self.note(CURLE_OUT_OF_MEMORY)
-            return
-        }
+    private func addHeader(_ line: UnsafePointer<CChar>) {
+        // SAFETY: the list's head stays where it is, and is freed by `detach` or deinit.
+        guard let list = unsafe curl_slist_append(self.headers, line) else { return self.note(CURLE_OUT_OF_MEMORY) }
         unsafe self.headers = list
     }
 

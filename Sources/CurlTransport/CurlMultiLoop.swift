@@ -60,7 +60,8 @@ final class CurlMultiLoop: Sendable {
     let disk: BlockingExecutor
     /// Which of the transport's loops it is, from 1 on.
     private let number: Int
-    private let state = Lock(State())
+    private let share: IdleConnections.Share
+    private let state: Lock<State>
     /// Whether the thread has something to look at in the state; set behind every change that is for it.
     private let hasWork = Atomic(false)
     /// Whether the thread waits in curl, or is about to: else it will look by itself.
@@ -69,11 +70,24 @@ final class CurlMultiLoop: Sendable {
     /// meet the lock of the one that woke it.
     private let wakeup = Lock<Wakeup?>(nil)
 
-    init(configuration: CurlTransportConfiguration, number: Int, disk: BlockingExecutor) {
+    /// Makes a loop.
+    ///
+    /// - Parameters:
+    ///   - share: how many of the connections it may keep.
+    ///   - isThreadless: whether the threads of others carry its requests, one at a time; it begins none then.
+    init(
+        configuration: CurlTransportConfiguration, number: Int, share: IdleConnections.Share, disk: BlockingExecutor,
+        isThreadless: Bool = false
+    ) {
+        self.state = Lock(State(phase: isThreadless ? .running : .new))
         self.configuration = configuration
         self.disk = disk
         self.number = number
+        self.share = share
     }
+
+    /// Most idle connections that it may keep as things are.
+    var idleConnections: Int { self.share.count }
 
     // MARK: From outside
 
@@ -225,6 +239,19 @@ final class CurlMultiLoop: Sendable {
         self.isWaiting.store(true, ordering: .sequentiallyConsistent)
         defer { self.isWaiting.store(false, ordering: .relaxed) }
         return self.hasWork.load(ordering: .sequentiallyConsistent) ? nil : body()
+    }
+
+    /// For a loop without a thread, once its call is over and nobody can cancel it any more: lets go of what came too late.
+    ///
+    /// Whether it must stop is still seen by the next call.
+    func forgetCommands() {
+        guard self.hasWork.load(ordering: .acquiring) else { return }
+        let commands = self.state.withLock { state in
+            defer { state.commands = [] }
+            return state.commands
+        }
+        // Not under the lock: what a call holds may be much.
+        withExtendedLifetime(commands) {}
     }
 
     /// For the worker: what has come since it looked last; nil where there is nothing.

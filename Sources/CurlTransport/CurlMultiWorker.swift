@@ -50,15 +50,42 @@ internal import CCurl
     /// Carries transfers until the loop is told to stop.
     func run() {
         while true {
-            if let work = self.loop.takeWork() {
-                for command in work.commands { self.perform(command, mustStop: work.mustStop) }
-                if work.mustStop { break }
-            }
-            self.advance()
+            if self.takeWork() { break }
+            self.wait(self.advance())
         }
-        for transfer in self.transfers.values { self.end(transfer, .failure(TransportError.transportIsShutDown)) }
+        self.close()
+    }
+
+    /// Carries one call on the thread that asks for it, to its end.
+    ///
+    /// - Returns: what came of it.
+    func carry(_ call: CurlCall) -> Result<TransportResponse, any Error> {
+        guard call.beginOnThread() else { return .failure(CancellationError()) }
+        self.start(call)
+        while true {
+            if self.takeWork() { self.endAll() }
+            let wait = self.advance()
+            if let result = call.resultOnThread { return result }
+            self.wait(wait)
+        }
+    }
+
+    /// Ends what is under way, and lets go of what the transfers used; the handle is freed with this object.
+    func close() {
+        self.endAll()
         self.pool = []
         unsafe self.loop.setWakeup(nil)
+    }
+
+    private func endAll() {
+        for transfer in self.transfers.values { self.end(transfer, .failure(TransportError.transportIsShutDown)) }
+    }
+
+    /// Does what it is asked to, and returns whether it must stop.
+    private func takeWork() -> Bool {
+        guard let work = self.loop.takeWork() else { return false }
+        for command in work.commands { self.perform(command, mustStop: work.mustStop) }
+        return work.mustStop
     }
 
     private func perform(_ command: CurlMultiLoop.Command, mustStop: Bool) {
@@ -84,12 +111,13 @@ internal import CCurl
         }
     }
 
-    /// Does what can be done now, and waits for more.
-    private func advance() {
+    /// Does what can be done now, and returns how long to wait for more at most, in milliseconds.
+    private func advance() -> Int32 {
         var running: Int32 = 0
         // SAFETY, for the calls on the handle: it lives as long as this object.
-        var code = unsafe curl_multi_perform(self.multi, &running)
+        let code = unsafe curl_multi_perform(self.multi, &running)
         self.endFinished()
+        if code != CURLM_OK { self.failAll(code) }
         var wait = self.checkTimeouts()
         for transfer in self.transfers.values {
             if transfer.canGoOn {
@@ -98,10 +126,13 @@ internal import CCurl
                 wait = min(wait, Self.milliseconds(step - .now))
             }
         }
-        if !self.canBeWoken { wait = min(wait, Self.deafWait) }
-        if code == CURLM_OK {
-            code = self.loop.wait { unsafe curl_multi_poll(self.multi, nil, 0, wait, nil) } ?? CURLM_OK
-        }
+        return self.canBeWoken ? wait : min(wait, Self.deafWait)
+    }
+
+    /// Waits until there is more to do, or for so many milliseconds.
+    private func wait(_ milliseconds: Int32) {
+        // SAFETY: as above.
+        let code = self.loop.wait { unsafe curl_multi_poll(self.multi, nil, 0, milliseconds, nil) } ?? CURLM_OK
         if code != CURLM_OK { self.failAll(code) }
     }
 
@@ -157,7 +188,15 @@ internal import CCurl
             guard let transfer = self.transfers.values.first(where: { unsafe $0.easy.pointer == easy }) else {
                 continue
             }
-            self.end(transfer, transfer.result(of: code))
+            guard transfer.goesAnew(after: code) else {
+                self.end(transfer, transfer.result(of: code))
+                continue
+            }
+            transfer.easy.takeNewConnection()
+            // Added again, it begins from its start.
+            _ = unsafe curl_multi_remove_handle(self.multi, easy)
+            let added = unsafe curl_multi_add_handle(self.multi, easy)
+            if added != CURLM_OK { self.end(transfer, .failure(Self.error(added))) }
         }
     }
 
@@ -165,9 +204,10 @@ internal import CCurl
         for transfer in self.transfers.values { self.end(transfer, .failure(Self.error(code))) }
     }
 
-    /// curl counts connections in use too and closes an idle one when there are more than it may keep.
+    /// curl counts connections in use too, and closes an idle one where there are more than it may keep when a transfer is done:
+    /// then the transfer's own is among the idle ones, and the transfer among those counted here.
     private func setConnectionLimit() {
-        let limit = max(1, self.loop.configuration.maximumIdleConnections) + self.transfers.count
+        let limit = max(1, self.loop.idleConnections) + max(0, self.transfers.count - 1)
         // Never refused: any number will do.
         _ = unsafe ccurl_multi_set_long(self.multi, CURLMOPT_MAXCONNECTS, limit)
     }

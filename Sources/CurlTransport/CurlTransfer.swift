@@ -35,6 +35,10 @@ final class CurlTransfer {
     private var md5: MessageDigest?
     /// Whether the request has been begun on a connection, be it one that broke.
     private var hasBegun = false
+    /// Whether a connection has been made for the request; else it is on one that was kept.
+    private var isOnNewConnection = false
+    /// Whether the request has been begun anew, on a new connection, without the caller's knowledge.
+    private var hasGoneAnew = false
     /// Whether curl is still on the way to a connection: looking up, connecting, shaking hands.
     private(set) var isConnecting = true
     /// The connection's socket, while the request is on it.
@@ -90,6 +94,7 @@ final class CurlTransfer {
     /// curl has made a socket: the request is on its way to a new connection, perhaps once more.
     func connectionBegins(_ descriptor: Int32) {
         self.isConnecting = true
+        self.isOnNewConnection = true
         self.easy.sockets.add(descriptor)
     }
 
@@ -118,8 +123,7 @@ final class CurlTransfer {
         self.socket?.keepsLastInput = false
         self.socket = self.easy.sockets.socket(connecting: ends)
         // Behind TLS the bytes could not be read.
-        let isPlain = self.call.request.url.utf8.prefix(5).last == UInt8(ascii: ":")
-        self.socket?.keepsLastInput = isPlain && self.bodyLength > 0
+        self.socket?.keepsLastInput = self.call.request.isPlain && self.bodyLength > 0
         return true
     }
 
@@ -361,6 +365,26 @@ final class CurlTransfer {
 
     /// Bytes of the body that were handed to the network in this attempt.
     private var bytesSent: Int64 { min(self.easy.bytesSent, self.bytesTaken) }
+
+    /// Whether the request is to be sent once more, on a new connection and without the caller's knowledge: it was on one that
+    /// had been kept, and that broke before any reply came.
+    ///
+    /// curl does so by itself as well, but not wherever sending fails before receiving does.
+    func goesAnew(after code: CURLcode) -> Bool {
+        guard CurlFailure.isBrokenConnection(code), self.failure == nil, self.reply.bytesReceived == 0, self.hasBegun,
+            !self.isOnNewConnection, !self.hasGoneAnew, self.call.request.isIdempotent
+        else { return false }
+        if case .pipe = self.call.request.body, self.bytesTaken > 0 { return false }
+        self.rescueRefusal(after: code)
+        guard !self.reply.hasFinalHead else { return false }
+        self.hasGoneAnew = true
+        self.isConnecting = true
+        self.isPaused = false
+        self.isStarved = false
+        self.throttledUntil = nil
+        self.leaveConnection()
+        return true
+    }
 
     /// What comes of the transfer, now that curl is done with it.
     func result(of code: CURLcode) -> Result<TransportResponse, any Error> {

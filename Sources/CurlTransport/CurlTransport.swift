@@ -5,11 +5,20 @@ package import SystemIO
 
 /// The transport over the network: HTTP/1.1 with libcurl, on one thread of its own or on a few.
 ///
+/// A few requests at a time are carried by the threads that ask for them, where these are a ``BlockingExecutor``'s: that spares
+/// the way to another thread and back, which costs as much as the digests of a small part. Not with TLS, nor through a proxy
+/// with TLS.
+///
 /// A thread begins with its first request: the second one when two are under way. All end with ``shutDown()``, or when the
 /// transport is let go; a request that is under way then ends with ``TransportError/Kind/shutDown``.
 package final class CurlTransport: HTTPTransport {
     private let loops: [CurlMultiLoop]
+    private let threadless: CurlThreadlessLoops
     private let disk: BlockingExecutor
+    /// Most requests at a time that are carried by the threads that ask for them.
+    ///
+    /// *Source:* our own choice: as many as an upload has in flight when it begins. *Applies to:* requests without TLS.
+    private static let threadlessLoops = 4
     /// How many requests each loop has under way.
     private let loads: Lock<[Int]>
 
@@ -23,17 +32,21 @@ package final class CurlTransport: HTTPTransport {
         self.disk = disk
         let idle = configuration.maximumIdleConnections
         let threads = max(1, idle > 0 ? min(configuration.threads, idle) : configuration.threads)
+        let connections = IdleConnections(maximum: idle, threads: threads)
+        let threadless = configuration.reachesProxyWithTLS() ? 0 : min(Self.threadlessLoops, max(0, idle - threads))
+        self.threadless = CurlThreadlessLoops(
+            configuration: configuration, count: threadless, first: threads + 1, connections: connections, disk: disk)
         self.loops = (0..<threads).map { number in
-            var share = configuration
-            // Together they keep as many as one would.
-            share.maximumIdleConnections = idle / threads + (number < idle % threads ? 1 : 0)
-            return CurlMultiLoop(configuration: share, number: number + 1, disk: disk)
+            CurlMultiLoop(
+                configuration: configuration, number: number + 1, share: connections.share(ofThread: number), disk: disk
+            )
         }
         self.loads = Lock([Int](repeating: 0, count: threads))
     }
 
     deinit {
         for loop in self.loops { loop.stop() }
+        self.threadless.stop()
     }
 
     /// Sends a request and returns the server's reply, whatever its status.
@@ -48,6 +61,7 @@ package final class CurlTransport: HTTPTransport {
     package func execute(_ request: TransportRequest) async throws -> TransportResponse {
         try Task.checkCancellation()
         let call = CurlCall(request: request, origin: try request.checkedOrigin())
+        if request.mayBeCarriedByThread, let result = await self.threadless.carry(call) { return try result.get() }
         let number = self.enterLeastLoaded()
         defer { self.loads.withLock { $0[number] -= 1 } }
         let loop = self.loops[number]
@@ -78,7 +92,9 @@ package final class CurlTransport: HTTPTransport {
     ///
     /// It may be called more than once and by several tasks at a time.
     package func shutDown() async {
+        self.threadless.stop()
         for loop in self.loops { await loop.shutDown() }
+        await self.threadless.shutDown()
         await self.disk.shutDown()
     }
 }

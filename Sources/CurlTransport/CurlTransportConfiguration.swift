@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: swift-oss-multipart authors
 
+internal import OSSWire
+internal import SystemIO
+
 /// The options of a ``CurlTransport``.
 package struct CurlTransportConfiguration: Sendable {
     /// Most idle connections kept for reuse; 0 closes each after its request.
@@ -37,4 +40,15 @@ package struct CurlTransportConfiguration: Sendable {
     package var uploadRateLimit = UploadRateLimit()
 
     package init() {}
+}
+
+extension CurlTransportConfiguration {
+    /// Whether requests without TLS go through a proxy that is reached with it.
+    ///
+    /// - Parameter variable: reads the environment.
+    package func reachesProxyWithTLS(variable: (String) -> String? = EnvironmentVariable.value(of:)) -> Bool {
+        // In the order in which curl looks. In capitals the first would be a header field of whoever calls a CGI program.
+        let proxy = self.proxy ?? ["http_proxy", "all_proxy", "ALL_PROXY"].lazy.compactMap(variable).first
+        return proxy?.prefix(6).equalsIgnoringASCIICase("https:") ?? false
+    }
 }

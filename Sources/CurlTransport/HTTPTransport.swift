@@ -60,6 +60,20 @@ package struct TransportRequest: Sendable {
     }
 }
 
+extension TransportRequest {
+    /// Whether the thread that asks for it may carry it, where that is one that may block.
+    ///
+    /// Not with TLS: each loop would read the certificates, and shake hands. Not where others make the body or take the reply
+    /// meanwhile: they might wait for the same threads.
+    package var mayBeCarriedByThread: Bool {
+        if case .pipe = self.body { return false }
+        return !self.streamsReply && self.isPlain
+    }
+
+    /// Whether the address is one of `http`, not `https`.
+    var isPlain: Bool { self.url.utf8.prefix(5).last == UInt8(ascii: ":") }
+}
+
 /// What a request sends.
 package enum TransportBody: Sendable {
     /// No body and no `Content-Length`: GET, HEAD, DELETE.

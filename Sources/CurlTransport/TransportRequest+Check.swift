@@ -83,10 +83,12 @@ extension TransportRequest {
     /// Whether the text can be a field's value: it breaks no line.
     private static func isValue(_ text: String) -> Bool {
         text.withUTF8Bytes { bytes in
-            for index in bytes.indices where bytes[index] == 0 || bytes[index] == 0x0A || bytes[index] == 0x0D {
-                return false
+            // To the end, whatever is found: so the processor looks at many bytes at once.
+            var breaks = false
+            for index in bytes.indices {
+                breaks = breaks || bytes[index] == 0 || bytes[index] == 0x0A || bytes[index] == 0x0D
             }
-            return true
+            return !breaks
         }
     }
 

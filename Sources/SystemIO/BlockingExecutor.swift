@@ -12,7 +12,7 @@ import Glibc
 /// Calls and steps do not hold each other up: beside as many threads as calls may be made at a time there is one for steps on
 /// each processor.
 ///
-/// Threads begin when there is work and end after they were idle for a while, or with ``shutDown()``.
+/// Threads begin when there is work and end after they were idle for a while, or with ``shutDown()``. SIGPIPE is blocked on them.
 package final class BlockingExecutor: TaskExecutor {
     private let pool: ThreadPool
 
@@ -38,11 +38,11 @@ package final class BlockingExecutor: TaskExecutor {
     /// What `body` alone holds is let go before the caller goes on: a file that this closes is closed then.
     ///
     /// Cancelling the caller's task does not stop `body`; long work looks at the task's state between its steps.
-    package func run<Value: Sendable, Failure: Error>(
+    @inlinable package func run<Value: Sendable, Failure: Error>(
         _ body: @escaping @Sendable () throws(Failure) -> Value
     ) async throws(Failure) -> Value {
-        if let worker = self.pool.beginCallHere() {
-            defer { self.pool.endCall(worker) }
+        if let call = self.beginCallHere() {
+            defer { call.end() }
             return try body()
         }
         let outcome = await withCheckedContinuation {
@@ -54,6 +54,32 @@ package final class BlockingExecutor: TaskExecutor {
             }
         }
         return try outcome.get()
+    }
+
+    /// Whether this thread is one of an executor's, and not in a call that may block.
+    package static var isHere: Bool { ThreadPool.here != nil }
+
+    /// Runs `body`, which may block for long, on this thread, whichever executor's it is.
+    ///
+    /// - Returns: nil, and `body` was not run, where it is none of an executor's, where it is in a call already, where others
+    ///   wait for their turn, or where the system gives no thread for what waits for this one.
+    package static func callHere<Value, Failure: Error>(_ body: () throws(Failure) -> Value) throws(Failure) -> Value? {
+        guard let pool = ThreadPool.here, let worker = pool.beginCallHere(mayTakeLong: true) else { return nil }
+        defer { pool.endCall(worker) }
+        return try body()
+    }
+
+    /// A call under way on the thread that began it.
+    @usableFromInline struct CallHere {
+        fileprivate let pool: ThreadPool
+        fileprivate let worker: ThreadPool.Worker
+
+        @usableFromInline func end() { self.pool.endCall(self.worker) }
+    }
+
+    /// Begins a call on this thread, where it is one of these and no call waits for its turn.
+    @usableFromInline func beginCallHere() -> CallHere? {
+        self.pool.beginCallHere().map { CallHere(pool: self.pool, worker: $0) }
     }
 
     /// Runs `body` on a thread that may block, and then what it returns; nobody waits for it.
@@ -194,11 +220,14 @@ private final class ThreadPool: Sendable {
         return .new
     }
 
-    private func perform(_ wake: Wake) {
+    /// - Returns: whether there is a look for each job now; else it waits until a thread is done with its own.
+    @discardableResult private func perform(_ wake: Wake) -> Bool {
         switch wake {
-        case .nobody: break
-        case .one: self.signal.post()
-        case .new: self.startThread()
+        case .nobody: return true
+        case .one:
+            self.signal.post()
+            return true
+        case .new: return self.startThread()
         }
     }
 
@@ -220,8 +249,9 @@ private final class ThreadPool: Sendable {
 
     /// Begins a call on this thread, where it is one of the pool's and no call waits for its turn.
     ///
+    /// - Parameter mayTakeLong: whether it is not begun where no thread can be had for what is left behind.
     /// - Returns: what ends it; nil where the call has to be added.
-    func beginCallHere() -> Worker? {
+    func beginCallHere(mayTakeLong: Bool = false) -> Worker? {
         guard let worker = self.currentWorker, !worker.isInCall else { return nil }
         let wake: Wake? = self.state.withLock { state in
             guard state.calls.count == 0, state.callsUnderWay < self.limit else { return nil }
@@ -229,7 +259,10 @@ private final class ThreadPool: Sendable {
             return self.choose(&state)
         }
         guard let wake else { return nil }
-        self.perform(wake)
+        guard self.perform(wake) || !mayTakeLong else {
+            self.endCall(worker)
+            return nil
+        }
         return worker
     }
 
@@ -287,24 +320,49 @@ private final class ThreadPool: Sendable {
         return unsafe badge.pool === self ? badge.worker : nil
     }
 
-    private func startThread() {
-        guard !self.begin({ self.live() }) else { return }
+    /// The pool that this thread is of, unless it is in a call.
+    static var here: ThreadPool? {
+        guard let pointer = unsafe pthread_getspecific(Self.workerKey) else { return nil }
+        // SAFETY: as above. The pool is there for as long as its thread runs.
+        let badge = unsafe Unmanaged<Badge>.fromOpaque(pointer).takeUnretainedValue()
+        return unsafe badge.worker.isInCall ? nil : badge.pool
+    }
+
+    /// - Returns: as ``perform(_:)``.
+    private func startThread() -> Bool {
+        guard !self.begin({ self.live() }) else { return true }
         // The work is done by those that there are, or here, late but done.
-        let wake: Wake? = self.state.withLock { state in
-            guard state.threads > 1 else { return nil }
+        let (isNeeded, wake): (Bool, Wake?) = self.state.withLock { state in
+            guard state.threads > 1 else { return (false, nil) }
             state.threads -= 1
             state.looksDue -= 1
             // What one that waits by now left to this look is its own again.
-            return state.idle > 0 ? self.choose(&state) : .nobody
+            if state.idle > 0 { return (false, self.choose(&state)) }
+            return (self.jobs(of: state) > state.looksDue, .nobody)
         }
-        if let wake { return self.perform(wake) }
-        let callbacks = self.work(Worker(owesLook: true), mayWait: false)
-        for callback in callbacks { callback() }
+        guard let wake else {
+            let callbacks = self.work(Worker(owesLook: true), mayWait: false)
+            for callback in callbacks { callback() }
+            return true
+        }
+        return self.perform(wake) && !isNeeded
+    }
+
+    /// Keeps a broken connection from ending the process.
+    ///
+    /// OpenSSL's writes raise SIGPIPE; that they fail they say as well.
+    private static func blockBrokenPipeSignal() {
+        var signals = sigset_t()
+        // SAFETY: the set is ours and lives as long as the calls, which refuse no signal that there is.
+        _ = unsafe sigemptyset(&signals)
+        _ = unsafe sigaddset(&signals, SIGPIPE)
+        _ = unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
     }
 
     /// The life of a thread.
     private func live() {
         ThreadName.set("oss-blocking")
+        Self.blockBrokenPipeSignal()
         let worker = Worker(owesLook: true)
         let badge = Badge(worker, self)
         // SAFETY: the badge lives until this returns, and nobody finds it after that.

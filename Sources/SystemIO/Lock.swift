@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: swift-oss-multipart authors
 
-import Glibc
+package import Glibc
 
 /// A value that is only reached with its lock held.
 ///
@@ -10,8 +10,8 @@ import Glibc
 /// functions are `pthread_mutex_lock` and `pthread_mutex_unlock`.
 @safe package struct Lock<Value: Sendable>: ~Copyable, @unchecked Sendable {
     // Sendable: `value` is only reached within `withLock`, which holds `mutex`. Owned: made in init, freed in deinit.
-    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    private let value: UnsafeMutablePointer<Value>
+    @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    @usableFromInline let value: UnsafeMutablePointer<Value>
 
     /// Makes a lock around a value.
     package init(_ value: Value) {
@@ -31,7 +31,7 @@ import Glibc
     }
 
     /// Runs `body` with the lock held; it must not wait for anything, nor take the same lock again.
-    package borrowing func withLock<Result, Failure: Error>(
+    @inlinable package borrowing func withLock<Result, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         // SAFETY: the value is this lock's own, and no other thread is within.

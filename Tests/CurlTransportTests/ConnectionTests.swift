@@ -8,7 +8,7 @@ import SystemIO
 import Testing
 
 /// How connections come about, are kept and are lost.
-@Suite(.timeLimit(.minutes(5))) struct ConnectionTests {
+@Suite(.bothWays, .timeLimit(.minutes(5))) struct ConnectionTests {
     /// A server that answers every request on every connection.
     private func echoServer() throws -> RawServer {
         try RawServer { connection in
@@ -56,42 +56,8 @@ import Testing
             }
         }
         #expect(server.connections.flatMap(\.requests).count == 20 * width)
-        #expect(server.connections.count <= (idle >= width ? 2 * width : 10 * width))
-    }
-
-    @Test func `Requests at a time are spread over the threads, which all end with the transport`() async throws {
-        let arrived = Signal()
-        let server = try RawServer { connection in
-            try connection.readRequest()
-            if connection.number == 4 { arrived.fire() }
-            try connection.readRequest()
-        }
-        // No other test has as many.
-        var configuration = CurlTransportConfiguration()
-        configuration.threads = 5
-        func fifthThreads() throws -> Int {
-            try Directory.names(in: "/proc/self/task").count { name in
-                var text = [UInt8](repeating: 0, count: 32)
-                // One that has ended meanwhile has no name any more.
-                let count = try? PosixFile(path: "/proc/self/task/\(name)/comm", .read).readNext(into: &text)
-                return text.prefix(count ?? 0).elementsEqual("oss-network-5\n".utf8)
-            }
-        }
-        try await withTransport(configuration) { transport in
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for _ in 0..<5 {
-                    group.addTask {
-                        _ = try await transport.execute(TransportRequest(method: "GET", url: server.url + "/"))
-                    }
-                }
-                await arrived.wait()
-                let found = try fifthThreads()
-                #expect(found == 1)
-                group.cancelAll()
-                while await group.nextResult() != nil {}
-            }
-        }
-        #expect(try fifthThreads() == 0)
+        // Where few may be kept, how many meet one depends on the pace; what must not be is that nearly none does.
+        #expect(server.connections.count <= (idle >= width ? 2 * width : 18 * width))
     }
 
     @Test func `A kept connection that dies under a request is replaced and the body sent anew`() async throws {
@@ -119,6 +85,30 @@ import Testing
         }
         #expect(server.connections.count == 2)
         #expect(server.connections.last?.requests.first?.body == bytes)
+    }
+
+    @Test func `A kept connection may break at any place of a body`() async throws {
+        let bytes = patternedBytes(1_500_000)
+        let file = try temporaryFile(bytes)
+        let server = try RawServer { connection in
+            try connection.readRequest()
+            try connection.reply("200 OK")
+            // Each is good for one request, and breaks in the second.
+            try connection.readHead()
+            try connection.read(connection.number * 7919 % 700_000)
+            connection.reset()
+        }
+        try await withTransport { transport in
+            for _ in 0..<150 {
+                var request = TransportRequest(
+                    method: "PUT", url: server.url + "/", body: .file(file, offset: 0, length: Int64(bytes.count)))
+                request.computesCRC64 = true
+                let response = try await transport.execute(request)
+                #expect(response.sentCRC64 == CRC64.of(bytes))
+            }
+        }
+        #expect(server.connections.count == 150)
+        #expect(server.connections.flatMap(\.requests).allSatisfy { $0.body == bytes })
     }
 
     @Test(arguments: [0, 1000])

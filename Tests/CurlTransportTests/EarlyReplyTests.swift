@@ -8,7 +8,7 @@ import SystemIO
 import Testing
 
 /// Replies that come before the whole body was sent, and connections that break meanwhile.
-@Suite(.timeLimit(.minutes(5))) struct EarlyReplyTests {
+@Suite(.bothWays, .timeLimit(.minutes(5))) struct EarlyReplyTests {
     private static let size: Int64 = 64 << 20
 
     private func put(_ server: RawServer) throws -> TransportRequest {

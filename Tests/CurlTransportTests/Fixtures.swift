@@ -68,3 +68,18 @@ extension CurlTransport {
         }
     }
 }
+
+extension RawServer {
+    /// Waits for the end of the first connection, and expects that no byte of a request that is over is sent meanwhile.
+    ///
+    /// The system may still deliver what it had taken, the end of the connection behind it; curl takes no more.
+    ///
+    /// - Returns: how many bytes have come.
+    func receivedInAll(nothingMoreOf request: TransportRequest) async throws -> Int {
+        let sent = request.progress?.bytesSent
+        let connection = try #require(self.connections.first)
+        await connection.over.wait()
+        #expect(request.progress?.bytesSent == sent)
+        return connection.received.count
+    }
+}

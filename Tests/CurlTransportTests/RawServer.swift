@@ -17,6 +17,7 @@ final class RawServer: Sendable {
     /// The port that it listens on.
     let port: UInt16
     private let listener: Int32
+    private let accepts: Bool
     private let log: Log
 
     /// Makes a server and lets it listen.
@@ -31,9 +32,12 @@ final class RawServer: Sendable {
         self.port = try LoopbackSocket.port(of: self.listener)
         let log = Log()
         self.log = log
+        self.accepts = accepts
         guard accepts else { return }
         let listener = self.listener
         TestThread.start {
+            // Closed here, where it is used: its number may be another server's a moment later.
+            defer { LoopbackSocket.close(listener) }
             while let descriptor = LoopbackSocket.accept(listener) {
                 let connection = log.add(descriptor)
                 TestThread.start {
@@ -47,7 +51,7 @@ final class RawServer: Sendable {
 
     deinit {
         LoopbackSocket.shutDown(self.listener)
-        LoopbackSocket.close(self.listener)
+        if !self.accepts { LoopbackSocket.close(self.listener) }
         for connection in self.log.connections { connection.interrupt() }
     }
 

@@ -6,7 +6,7 @@ import OSSWire
 import Testing
 
 /// What comes back, whole or not.
-@Suite(.timeLimit(.minutes(5))) struct ReplyTests {
+@Suite(.bothWays, .timeLimit(.minutes(5))) struct ReplyTests {
     /// A server that reads one request, answers with these pieces and closes the connection.
     private func server(_ pieces: [String], resets: Bool = false) throws -> RawServer {
         try RawServer { connection in

@@ -7,7 +7,7 @@ import SystemIO
 import Testing
 
 /// What a request looks like on the wire.
-@Suite(.timeLimit(.minutes(5))) struct RequestFramingTests {
+@Suite(.bothWays, .timeLimit(.minutes(5))) struct RequestFramingTests {
     /// Sends one request and returns it as the server got it, and the reply.
     private func roundTrip(
         _ method: String, path: String = "/key", headers: HTTPFields = [:], body: TransportBody = .none,

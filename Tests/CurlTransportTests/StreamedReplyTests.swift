@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// Bodies of replies that are taken while they come.
-@Suite(.timeLimit(.minutes(5))) struct StreamedReplyTests {
+@Suite(.bothWays, .timeLimit(.minutes(5))) struct StreamedReplyTests {
     private func get(_ server: RawServer) -> TransportRequest {
         var request = TransportRequest(method: "GET", url: server.url + "/")
         request.streamsReply = true

@@ -10,7 +10,7 @@ import Testing
 /// When a request is given up, and when it is not.
 ///
 /// Time is what these tests are about, so scripts wait here.
-@Suite(.timeLimit(.minutes(5))) struct TimeoutTests {
+@Suite(.bothWays, .timeLimit(.minutes(5))) struct TimeoutTests {
     private static let idle = Duration.milliseconds(500)
 
     private func request(_ server: RawServer, _ body: TransportBody = .none) -> TransportRequest {
@@ -90,13 +90,15 @@ import Testing
     @Test func `Interim replies keep the request alive`() async throws {
         let server = try RawServer { connection in
             try connection.readRequest()
-            for _ in 0..<10 {
-                TestThread.sleep(milliseconds: 150)
+            for _ in 0..<6 {
+                TestThread.sleep(milliseconds: 500)
                 try connection.send("HTTP/1.1 102 Processing\r\n\r\n")
             }
             try connection.reply("200 OK")
         }
-        let response = try await withTransport { try await $0.execute(self.request(server)) }
+        var request = self.request(server)
+        request.timeouts.idle = .seconds(2)
+        let response = try await withTransport { [request] in try await $0.execute(request) }
         #expect(response.status == 200)
     }
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CurlTransport
 
-@Suite struct UploadRateLimitTests {
+@Suite(.bothWays) struct UploadRateLimitTests {
     private let start = ContinuousClock.now
 
     private func at(_ seconds: Double) -> ContinuousClock.Instant { self.start + .seconds(seconds) }

@@ -93,6 +93,62 @@ import Testing
         }
     }
 
+    @Test func `A call is made on the thread that asks where it may block, and nowhere else`() async {
+        #expect(!BlockingExecutor.isHere)
+        #expect(BlockingExecutor.callHere { 1 } == nil)
+        let executor = BlockingExecutor(threads: 1)
+        await executor.carry {
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    #expect(BlockingExecutor.isHere)
+                    let thread = UInt(pthread_self())
+                    #expect(BlockingExecutor.callHere { UInt(pthread_self()) } == thread)
+                    #expect(throws: Failed.self) {
+                        try BlockingExecutor.callHere { () throws(Failed) in throw Failed() }
+                    }
+                    BlockingExecutor.callHere {
+                        // Within a call there is none.
+                        #expect(!BlockingExecutor.isHere)
+                        #expect(BlockingExecutor.callHere { 1 } == nil)
+                    }
+                    #expect(BlockingExecutor.callHere { 2 } == 2)
+                }
+            }
+        }
+        await executor.shutDown()
+    }
+
+    @Test func `A call is not made on the thread that asks while others have every turn`() async {
+        let executor = BlockingExecutor(threads: 1)
+        let isBusy = Counter(), mayEnd = Counter()
+        async let busy: Void = executor.run {
+            isBusy.add()
+            while mayEnd.value == 0 { usleep(1000) }
+        }
+        while isBusy.value == 0 { await Task.yield() }
+        await executor.carry {
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    #expect(BlockingExecutor.callHere { 1 } == nil)
+                    mayEnd.add()
+                }
+            }
+        }
+        await busy
+        await executor.shutDown()
+    }
+
+    @Test func `A broken connection does not end the process on its threads`() async {
+        let executor = BlockingExecutor(threads: 1)
+        let isBlocked = await executor.run {
+            var mask = sigset_t()
+            // SAFETY: the set is ours.
+            return unsafe pthread_sigmask(SIG_BLOCK, nil, &mask) == 0 && sigismember(&mask, SIGPIPE) == 1
+        }
+        #expect(isBlocked)
+        await executor.shutDown()
+    }
+
     @Test func `Behind it the task is on none of the threads any more, be it after an error`() async {
         let executor = BlockingExecutor(threads: 2)
         for fails in [false, true] {
@@ -391,6 +447,28 @@ import Testing
         #expect(isOver)
         #expect(sum.value == 10 + 4 * 200)
         #expect(threads.begun == few)
+    }
+
+    @Test func `A call that may take long is not begun where no thread can be had for what waits`() async throws {
+        let threads = Threads(most: 1)
+        let executor = BlockingExecutor(threads: 4, idleSeconds: 3600, begin: threads.begin)
+        let isDone = Counter()
+        let isOver = try await Self.ends {
+            await executor.carry {
+                await Task.yield()
+                await withTaskGroup(of: Void.self) { group in
+                    group.addTask { isDone.add() }
+                    // The step would wait for the thread that waits for it.
+                    let isBegun: Void? = BlockingExecutor.callHere { while isDone.value == 0 { usleep(1000) } }
+                    #expect(isBegun == nil)
+                }
+                #expect(isDone.value == 1)
+                #expect(BlockingExecutor.callHere { 1 } == 1)
+            }
+            await executor.shutDown()
+        }
+        #expect(isOver)
+        #expect(threads.refused > 0)
     }
 
     @Test func `A thread that became idle while another one was asked for in vain does its work`() async throws {

@@ -81,8 +81,9 @@ public final class OSSClient: Sendable {
         public var maximumIdleConnections = 16
         /// Most threads that carry requests, from 1 to 64; each has its own share of the connections.
         ///
-        /// A second one begins when two requests are under way. One is enough for a network of some gigabits a second. Default:
-        /// 2, or 1 on a machine with one processor.
+        /// A second one begins when two requests are under way. One is enough for a network of some gigabits a second. Up to four
+        /// parts at a time are carried by the threads that read them instead, where the endpoint's scheme is `http`. Default: 2, or
+        /// 1 on a machine with one processor.
         public var networkThreads = min(2, ProcessorCount.available)
         /// What stands behind this package's name in `User-Agent`, for example `media-service/2.1`.
         ///
@@ -263,8 +264,8 @@ public final class OSSClient: Sendable {
     let surroundings: Surroundings
     let authority: RequestAuthority
     let signer: AccessKeySigner
-    /// Threads for reading sources, digests and checkpoints.
-    let blocking = BlockingExecutor(threads: 8)
+    /// Threads for reading sources, digests and checkpoints, and a few more for parts that the transport lets them carry.
+    let blocking = BlockingExecutor(threads: 12)
     /// The service's clock less ours, as its replies told when a request was refused for the time it bore.
     let clockOffset = ClockOffset()
     /// The same as the `Date` of a listing told it, good to a second; for comparing dates in listings with ours.

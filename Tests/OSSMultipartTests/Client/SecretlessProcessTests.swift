@@ -99,6 +99,8 @@ private final class SecretlessProcess: Sendable {
             let ends = words[0].split(separator: "-").compactMap { Int64($0, radix: 16) }
             guard ends.count == 2, words[1].hasPrefix("r"), !line.hasSuffix("[vvar]"), !line.hasSuffix("[vsyscall]")
             else { continue }
+            // A sanitizer's own notes on all other memory are tebibytes.
+            guard ends[1] - ends[0] < 64 << 30 else { continue }
             var offset = ends[0], kept: [UInt8] = []
             while offset < ends[1] {
                 var buffer = [UInt8](repeating: 0, count: Int(min(1 << 20, ends[1] - offset)))

@@ -87,9 +87,10 @@ import Testing
     {
         var configuration = ByteProxy.Configuration()
         configuration.receiveBuffer = 4096
-        configuration.requestPace = .init(bytes: 2048, pause: .milliseconds(60))
-        // Longer than the idle limit in all, and never without a byte for nearly as long.
-        try await withProxy(configuration, client: { $0.idleTimeout = .milliseconds(2500) }) { fixture, proxy in
+        configuration.requestPace = .init(bytes: 2048, pause: .milliseconds(120))
+        // Longer than the idle limit in all, and never without a byte for nearly as long: the proxy has up to 64 KiB, which it
+        // is done with in less than 4 seconds, before it takes the last bytes.
+        try await withProxy(configuration, client: { $0.idleTimeout = .seconds(5) }) { fixture, proxy in
             let file = try fixture.file(size: 8 * Self.part)
             try await fixture.upload(file, fixture.uploader { $0.partsInFlight = .fixed(8) })
             #expect(try await fixture.object() == file.bytes)

@@ -174,6 +174,8 @@ private struct ChangeAtPut: OSSMiddleware {
             }
             let task = uploader.start(.file(file.url), to: fixture.destination)
             for await event in task.events where event.snapshot.partsDone == 3 { break }
+            // From its refusal on nothing of it is under way for a second.
+            for _ in 0..<6000 where !fixture.partsSent.contains(4) { try await Task.sleep(for: .milliseconds(10)) }
             // The same file under the same descriptor, but open for writing alone: every read fails, as of a broken disk.
             let names = try Directory.names(in: "/proc/self/fd")
             let descriptor = try #require(
