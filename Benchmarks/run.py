@@ -384,4 +384,5 @@ def main():
     sys.exit(0 if all(bar["met"] for _, bar in bars) else 1)
 
 
-main()
+if __name__ == "__main__":
+    main()
