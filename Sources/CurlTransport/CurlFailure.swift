@@ -70,6 +70,14 @@ enum CurlFailure {
         }
     }
 
+    /// Whether the kind says that there was no connection to send anything on.
+    static func isOfConnecting(_ kind: TransportError.Kind) -> Bool {
+        switch kind {
+        case .resolve, .connect, .connectTimeout, .tls: true
+        default: false
+        }
+    }
+
     /// One sentence about a failure, with nothing in it but the origin and what curl says.
     static func message(
         _ kind: TransportError.Kind, code: CURLcode, origin: String, _ circumstances: Circumstances

@@ -37,8 +37,6 @@ final class CurlTransfer {
     private var hasBegun = false
     /// Whether a connection has been made for the request; else it is on one that was kept.
     private var isOnNewConnection = false
-    /// Whether the request has been begun anew, on a new connection, without the caller's knowledge.
-    private var hasGoneAnew = false
     /// Whether curl is still on the way to a connection: looking up, connecting, shaking hands.
     private(set) var isConnecting = true
     /// The connection's socket, while the request is on it.
@@ -372,12 +370,11 @@ final class CurlTransfer {
     /// curl does so by itself as well, but not wherever sending fails before receiving does.
     func goesAnew(after code: CURLcode) -> Bool {
         guard CurlFailure.isBrokenConnection(code), self.failure == nil, self.reply.bytesReceived == 0, self.hasBegun,
-            !self.isOnNewConnection, !self.hasGoneAnew, self.call.request.isIdempotent
+            !self.isOnNewConnection, self.call.request.isIdempotent
         else { return false }
         if case .pipe = self.call.request.body, self.bytesTaken > 0 { return false }
         self.rescueRefusal(after: code)
         guard !self.reply.hasFinalHead else { return false }
-        self.hasGoneAnew = true
         self.isConnecting = true
         self.isPaused = false
         self.isStarved = false
@@ -436,7 +433,10 @@ final class CurlTransfer {
             isConnected: !self.isConnecting, hasReply: self.reply.bytesReceived > 0,
             proxyStatus: self.easy.proxyStatus, text: self.easy.errorText)
         if code != CURLE_OK {
-            let kind = CurlFailure.kind(of: code, circumstances)
+            var kind = CurlFailure.kind(of: code, circumstances)
+            // The request had been begun on a connection that broke, and may have been carried out there; that no other one came
+            // about is only what happened last.
+            if self.hasBegun, CurlFailure.isOfConnecting(kind) { kind = .send }
             return TransportError(
                 kind, CurlFailure.message(kind, code: code, origin: self.call.origin, circumstances))
         }

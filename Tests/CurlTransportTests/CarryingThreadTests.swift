@@ -121,6 +121,8 @@ private func onBlockingThreads<Value: Sendable>(
             // A connection is kept for its host for two seconds.
             try await Task.sleep(for: .milliseconds(2100))
             for _ in 0..<3 { _ = try await transport.execute(self.put(servers[4])) }
+            // Which was first gives its connection for that.
+            try await #require(servers[0].connections.first).over.wait()
             let request = self.put(servers[4])
             _ = try await Task { try await transport.execute(request) }.value
         }

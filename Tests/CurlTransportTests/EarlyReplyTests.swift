@@ -37,6 +37,26 @@ import Testing
         }
     }
 
+    @Test func `A refusal on a kept connection is the answer, and nothing is sent anew`() async throws {
+        let server = try RawServer { connection in
+            try connection.readRequest()
+            try connection.reply("200 OK")
+            try connection.readHead()
+            try connection.read(connection.number * 7919 % 700_000)
+            try connection.reply("403 Forbidden", body: "<Error/>")
+            connection.reset()
+        }
+        try await withTransport { transport in
+            for _ in 0..<60 {
+                _ = try await transport.execute(TransportRequest(method: "GET", url: server.url + "/"))
+                let response = try await transport.execute(self.put(server))
+                #expect(response.status == 403)
+                #expect(response.body == Array("<Error/>".utf8))
+            }
+        }
+        #expect(server.connections.count == 60)
+    }
+
     @Test func `A refusal is read although a reset follows within its body`() async throws {
         let server = try RawServer { connection in
             try connection.readHead()
@@ -109,6 +129,8 @@ import Testing
                 #expect(kind == .send)
             }
         }
+        // None is sent once more: each was on a connection of its own.
+        #expect(server.connections.count == 20)
     }
 
     @Test func `A file that becomes shorter ends the request`() async throws {

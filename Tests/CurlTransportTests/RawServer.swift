@@ -55,6 +55,9 @@ final class RawServer: Sendable {
         for connection in self.log.connections { connection.interrupt() }
     }
 
+    /// Lets nobody connect any more; the connections that there are go on.
+    func stopListening() { LoopbackSocket.shutDown(self.listener) }
+
     /// The server's address, without a slash at its end.
     var url: String { "http://127.0.0.1:\(self.port)" }
 
