@@ -34,11 +34,13 @@ package enum Directory {
 
     /// The folder that holds a path's last component; nil for `/` and for a bare name.
     package static func parent(of path: String) -> String? {
-        var trimmed = Substring(path)
-        while trimmed.count > 1, trimmed.last == "/" { trimmed.removeLast() }
-        guard let slash = trimmed.lastIndex(of: "/") else { return nil }
-        if slash == trimmed.startIndex { return trimmed.count > 1 ? "/" : nil }
-        return String(trimmed[..<slash])
+        // As bytes: a slash with an accent behind it is no character `/` to Swift.
+        let slash = UInt8(ascii: "/")
+        var trimmed = path.utf8[...]
+        while trimmed.count > 1, trimmed.last == slash { trimmed.removeLast() }
+        guard let last = trimmed.lastIndex(of: slash) else { return nil }
+        if last == trimmed.startIndex { return trimmed.count > 1 ? "/" : nil }
+        return String(decoding: trimmed[..<last], as: UTF8.self)
     }
 
     /// Makes a fresh folder for temporary files, in `TMPDIR` or else in `/tmp`, and returns its path.

@@ -83,7 +83,7 @@ struct RemoveCommand {
             }
             guard page.isTruncated else { break }
             // Behind the last key, whatever a token would mean once these are gone.
-            guard let last = keys.last, last != request.startAfter else { break }
+            guard let last = keys.last, Array(last.utf8) != request.startAfter.map({ Array($0.utf8) }) else { break }
             request.startAfter = last
         }
         guard !self.options.has("quiet"), !self.options.has("json") else { return }
@@ -93,23 +93,25 @@ struct RemoveCommand {
     }
 
     private func remove(_ bucket: String, _ keys: [String]) async throws {
-        // A key that no XML document can hold goes by itself.
-        let plain = keys.filter { key in
-            key.unicodeScalars.allSatisfy {
-                $0 == "\t" || $0 == "\n" || $0 == "\r" || $0.value >= 0x20 && $0.value != 0xFFFE && $0.value != 0xFFFF
-            }
-        }
-        let others = Set(keys).subtracting(plain)
+        let plain = keys.filter(Self.canBeInDocument)
         if !plain.isEmpty {
             let request = DeleteMultipleObjectsRequest(bucket: bucket, keys: plain)
-            let deleted = Set(try await self.client.deleteMultipleObjects(request).deleted.map(\.key))
-            for key in plain where deleted.contains(key) { self.tell(bucket, key) }
-            if let left = plain.first(where: { !deleted.contains($0) }) {
+            // As bytes: keys that look the same need not be.
+            let deleted = Set(try await self.client.deleteMultipleObjects(request).deleted.map { Array($0.key.utf8) })
+            for key in plain where deleted.contains(Array(key.utf8)) { self.tell(bucket, key) }
+            if let left = plain.first(where: { !deleted.contains(Array($0.utf8)) }) {
                 Console.note("the service did not say that oss://\(bucket)/\(left) is deleted; run again to see")
                 throw ToolExit(code: .failed)
             }
         }
-        for key in others.sorted() { try await self.remove(bucket, key) }
+        for key in keys where !Self.canBeInDocument(key) { try await self.remove(bucket, key) }
+    }
+
+    /// Whether an XML document can hold a key; another one is deleted by itself.
+    private static func canBeInDocument(_ key: String) -> Bool {
+        key.unicodeScalars.allSatisfy {
+            $0 == "\t" || $0 == "\n" || $0 == "\r" || $0.value >= 0x20 && $0.value != 0xFFFE && $0.value != 0xFFFF
+        }
     }
 
     private func tell(_ bucket: String, _ key: String) {

@@ -108,7 +108,7 @@ struct AbortCommand {
             var count = 0
             // The prefix also finds longer keys; only the key itself is meant.
             for try await open in self.client.listMultipartUploadsPages(request)
-            where open.upload.key == self.address.key {
+            where open.upload.key.utf8.elementsEqual(self.address.key.utf8) {
                 try await self.abort(open.upload)
                 count += 1
             }

@@ -316,4 +316,37 @@ import Testing
             #expect(fixture.server.keys(bucket: Self.bucket) == beside.sorted())
         }
     }
+
+    @Test func `rm -r tells keys apart by their bytes, not by what they look like`() async throws {
+        try await withToolFixture { fixture in
+            // The last of one page and the last of the next look the same, and more is behind them.
+            let keys =
+                (0..<997).map { "f/a\($0)" } + ["f/e\u{301}"] + (0..<999).map { "f/f\($0)" } + ["f/\u{e9}", "f/文"]
+                + ["f/\u{1}e\u{301}", "f/\u{1}\u{e9}"]
+            for key in keys { try await fixture.server.putObject(bucket: Self.bucket, key: key, data: []) }
+            let outcome = try await fixture.run(["rm", "-r", "oss://media/f", "--yes"])
+            #expect(outcome.code == 0, "\(outcome.errors.suffix(300))")
+            #expect(fixture.server.keys(bucket: Self.bucket).isEmpty)
+            #expect(outcome.errors.contains("\(keys.count) objects below oss://media/f/ deleted"))
+        }
+    }
+
+    @Test func `rm -r says which key the service did not speak of, though it spoke of one that looks the same`()
+        async throws
+    {
+        try await withToolFixture { fixture in
+            for key in ["f/\u{e9}", "f/e\u{301}"] {
+                try await fixture.server.putObject(bucket: Self.bucket, key: key, data: [])
+            }
+            let answer = "<DeleteResult><Deleted><Key>f/\u{e9}</Key></Deleted></DeleteResult>"
+            fixture.server.faults.add(
+                .init(
+                    .respondRaw(status: 200, headers: [:], body: Array(answer.utf8)), operation: "DeleteMultipleObjects"
+                )
+            )
+            let outcome = try await fixture.run(["rm", "-r", "oss://media/f", "--yes"])
+            #expect(outcome.code == 1)
+            #expect(outcome.errors.contains("did not say that oss://media/f/e\u{301} is deleted"))
+        }
+    }
 }

@@ -213,6 +213,9 @@ import Testing
         #expect([QueryItem](encoded: items.encoded)?.map(\.name) == ["uploads", "prefix", "empty"])
         #expect([QueryItem](encoded: items.encoded)?.value(of: "prefix") == "a/b c&d=e+%")
         #expect([QueryItem](encoded: "a=%") == nil)
+        // Signs with an accent behind them, unescaped as some clients send them.
+        let raw = [QueryItem](encoded: "&&a=\u{301}x&\u{301}b&c==d&e=")
+        #expect(raw == [.init("a", "\u{301}x"), .init("\u{301}b"), .init("c", "=d"), .init("e", "")])
     }
 }
 

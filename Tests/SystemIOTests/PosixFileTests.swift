@@ -126,6 +126,8 @@ import Testing
 
     @Test(arguments: [
         ("/a/b", "/a"), ("/a/b/", "/a"), ("/a", "/"), ("/", nil), ("a", nil), ("a/b", "a"), ("./a", "."), ("//", nil),
+        // An accent behind a slash is one character with it.
+        ("/a/\u{301}b", "/a"), ("/\u{301}", "/"), ("\u{301}", nil), ("/a/\u{301}/", "/a"),
     ])
     func `The folder above a path`(path: String, parent: String?) {
         #expect(Directory.parent(of: path) == parent)

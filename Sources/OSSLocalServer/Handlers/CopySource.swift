@@ -15,9 +15,8 @@ struct CopySource {
     /// - Throws: `ServiceError` where there is none, or where a condition fails (412, or 304).
     init(_ request: Request, _ service: Service) throws(ServiceError) {
         let text = request.headers["x-oss-copy-source"] ?? ""
-        let path = text.prefix { $0 != "?" }
-        let names = (path.hasPrefix("/") ? path.dropFirst() : path).split(
-            separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        let path = text.split(atEach: "?", most: 2)[0]
+        let names = (path.hasPrefix("/") ? path.dropFirst() : path).split(atEach: "/", most: 2)
         guard names.count == 2, let bucket = PercentEncoding.decode(names[0]),
             let key = PercentEncoding.decode(names[1]), Limits.problem(withBucketName: bucket) == nil,
             Limits.problem(withObjectKey: key) == nil

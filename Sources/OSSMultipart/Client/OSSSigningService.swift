@@ -82,7 +82,8 @@ public struct OSSSigningService: OSSRequestSigner {
             )
         }
         if self.signatureVersion == .v1,
-            request.key?.contains("?") == true || request.query.values.contains(where: { $0.contains("&") })
+            request.key?.utf8.contains(UInt8(ascii: "?")) == true
+                || request.query.values.contains(where: { $0.utf8.contains(UInt8(ascii: "&")) })
         {
             throw OSSError(
                 .invalidArgument,

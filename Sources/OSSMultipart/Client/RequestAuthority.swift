@@ -108,9 +108,9 @@ enum SignerCall {
 
     /// What of a URL is not as it has to be: part 4 must never go where part 3 belongs.
     private static func difference(_ url: String, _ request: SignableRequest) -> String? {
-        let halves = url.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let halves = url.split(atEach: "?", most: 2)
         // Scheme, nothing, host, and the path.
-        let steps = halves[0].split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
+        let steps = halves[0].split(atEach: "/", most: 4)
         guard steps.count >= 3, ["http:", "https:"].contains(steps[0]), steps[1].isEmpty else { return "scheme" }
         if let key = request.key {
             // As bytes: texts that look the same need not be.
@@ -120,7 +120,8 @@ enum SignerCall {
         }
         guard let items = [QueryItem](encoded: halves.count > 1 ? halves[1] : "") else { return "query" }
         return request.query.first { item in
-            !self.formal.contains(item.name) && items.value(of: item.name) != item.value ?? ""
+            !self.formal.contains(item.name)
+                && items.value(of: item.name)?.hasSameBytes(as: item.value ?? "") != true
         }?.name
     }
 }

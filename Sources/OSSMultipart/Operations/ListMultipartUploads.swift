@@ -182,7 +182,7 @@ public struct OSSOpenUploads: AsyncSequence, Sendable {
         /// Whether a page begins before that place, by the bytes of the keys: Swift's own order of texts is another one.
         private static func precedes(_ page: ListMultipartUploadsRequest, _ key: String, _ uploadID: String) -> Bool {
             let marker = page.keyMarker ?? ""
-            guard marker.utf8.elementsEqual(key.utf8) else { return marker.utf8.lexicographicallyPrecedes(key.utf8) }
+            guard marker.hasSameBytes(as: key) else { return marker.utf8.lexicographicallyPrecedes(key.utf8) }
             return (page.uploadIDMarker ?? "").utf8.lexicographicallyPrecedes(uploadID.utf8)
         }
     }

@@ -156,7 +156,7 @@ private struct FolderWalk: Sendable {
     }
 
     private func matches(_ path: String, _ name: String, _ patterns: [String]) -> Bool {
-        patterns.contains { NamePattern.matches($0.contains("/") ? path : name, $0) }
+        patterns.contains { NamePattern.matches($0.utf8.contains(UInt8(ascii: "/")) ? path : name, $0) }
     }
 
     private static func mark(_ status: FileStatus) -> [UInt64] { [status.device, status.inode] }

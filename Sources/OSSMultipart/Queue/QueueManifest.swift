@@ -17,8 +17,19 @@ actor QueueManifest {
 
     private let record: any CheckpointRecord
     private let executor: BlockingExecutor
-    /// What is stored, by bucket and key.
-    private var stored: [[String]: SourceIdentity]
+    /// Where an object is stored, as bytes: names that look the same need not be.
+    struct Place: Hashable {
+        private let bucket: [UInt8]
+        private let key: [UInt8]
+
+        init(bucket: String, key: String) {
+            self.bucket = Array(bucket.utf8)
+            self.key = Array(key.utf8)
+        }
+    }
+
+    /// What is stored.
+    private var stored: [Place: SourceIdentity]
     private var lastSynchronization = ContinuousClock.now
     private var hasFailed = false
     private let endpoint: String
@@ -63,7 +74,7 @@ actor QueueManifest {
         self.record = record
         self.executor = executor
         let bytes = try record.read()
-        var stored: [[String]: SourceIdentity] = [:]
+        var stored: [Place: SourceIdentity] = [:]
         var length = 0
         let lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: false).dropLast()
         for line in lines {
@@ -72,7 +83,7 @@ actor QueueManifest {
             guard let line = JournalLine(line), line.kind == "stored", line["endpoint"] == endpoint,
                 let bucket = line["bucket"], let key = line["key"], let source = SourceIdentity(line)
             else { continue }
-            stored[[bucket, key]] = source
+            stored[Place(bucket: bucket, key: key)] = source
         }
         // What lies behind the last line feed is torn.
         if length < bytes.count { try record.truncate(to: length) }
@@ -82,7 +93,8 @@ actor QueueManifest {
 
     /// Whether an earlier run has stored this source as it is now.
     func hasStored(_ item: OSSUploadQueue.Item, _ uploader: OSSUploader) async throws -> Bool {
-        guard let earlier = self.stored[[item.destination.bucket, item.destination.key]] else { return false }
+        let place = Place(bucket: item.destination.bucket, key: item.destination.key)
+        guard let earlier = self.stored[place] else { return false }
         return try await item.source.open(on: uploader.client.blocking).identity.isSurely(earlier)
     }
 

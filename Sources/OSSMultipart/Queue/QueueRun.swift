@@ -67,8 +67,7 @@ final class QueueRun: Sendable {
                 .invalidConfiguration, "maximumRequestsInFlight is \(window); it lies between 1 and 100"
             )
         }
-        // As bytes: texts that look the same need not be.
-        var known: Set<[[UInt8]]> = []
+        var known: Set<QueueManifest.Place> = []
         for item in self.items {
             guard item.source.canBeReadAgain else {
                 throw OSSError(
@@ -76,7 +75,7 @@ final class QueueRun: Sendable {
                     "\(item.source) is a stream that can be read once, and a queue may have to read it again: upload it by itself"
                 )
             }
-            guard known.insert([Array(item.destination.bucket.utf8), Array(item.destination.key.utf8)]).inserted else {
+            guard known.insert(.init(bucket: item.destination.bucket, key: item.destination.key)).inserted else {
                 throw OSSError(
                     .invalidArgument,
                     "two sources go to \(item.destination.bucket)/\(item.destination.key); give each a key of its own"

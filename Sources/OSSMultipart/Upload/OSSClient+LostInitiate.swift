@@ -33,7 +33,7 @@ extension OSSClient {
         var request = ListMultipartUploadsRequest(bucket: destination.bucket)
         request.prefix = destination.key
         for try await open in self.listMultipartUploadsPages(request)
-        where open.upload.key == destination.key && open.upload.uploadID != known {
+        where open.upload.key.hasSameBytes(as: destination.key) && open.upload.uploadID != known {
             guard let initiated = open.initiated else { continue }
             let begun = Int64(initiated.timeIntervalSince1970 * 1000) - self.observedClockOffset.value
             guard moments.contains(begun) else { continue }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: swift-oss-multipart authors
 
+internal import OSSWire
 internal import SystemIO
 
 /// Giving up uploads that nobody will go on with.
@@ -99,7 +100,7 @@ extension OSSUploader {
         case .damaged(uploadID: nil): return "the checkpoint \(place) cannot be read, and could name it"
         case .ofLaterVersion: return "the checkpoint \(place) is of a later version, and could name it"
         case .journal(let journal) where journal.upload == nil:
-            let isOfKey = journal.intent.bucket == upload.bucket && journal.intent.key == upload.key
+            let isOfKey = journal.intent.bucket == upload.bucket && journal.intent.key.hasSameBytes(as: upload.key)
             return isOfKey ? "the checkpoint \(place) is of this key, and its upload has no ID yet" : nil
         case .journal: break
         }

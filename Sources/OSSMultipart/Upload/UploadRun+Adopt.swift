@@ -39,7 +39,7 @@ extension UploadRun {
         request.prefix = self.destination.key
         var uploads: [OSSOpenUpload] = []
         for try await open in self.client.listMultipartUploadsPages(request)
-        where open.upload.key == self.destination.key {
+        where open.upload.key.hasSameBytes(as: self.destination.key) {
             uploads.append(open)
         }
         return uploads.sorted {

@@ -385,7 +385,7 @@ extension UploadRun {
             request.prefix = self.destination.key
             var others: [String] = []
             for try await open in self.client.listMultipartUploadsPages(request)
-            where open.upload.key == self.destination.key {
+            where open.upload.key.hasSameBytes(as: self.destination.key) {
                 others.append(open.upload.uploadID)
             }
             guard !others.isEmpty else { return }
@@ -414,8 +414,7 @@ extension OSSError {
 extension Journal {
     /// Whether it is that of an upload to a destination at an endpoint.
     func isOf(_ destination: OSSUploader.Destination, at endpoint: String) -> Bool {
-        // The key as bytes: texts that look the same need not be.
         self.intent.endpoint == endpoint && self.intent.bucket == destination.bucket
-            && self.intent.key.utf8.elementsEqual(destination.key.utf8)
+            && self.intent.key.hasSameBytes(as: destination.key)
     }
 }

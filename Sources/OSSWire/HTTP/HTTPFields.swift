@@ -66,6 +66,17 @@ extension StringProtocol {
         return self.withUTF8Bytes { ours in other.withUTF8Bytes { theirs in ours.equalsIgnoringASCIICase(theirs) } }
     }
 
+    /// Whether two texts are the same bytes: to Swift's own `==` those are equal that look the same, "é" in one letter and in two.
+    package func hasSameBytes(as other: some StringProtocol) -> Bool { self.utf8.elementsEqual(other.utf8) }
+
+    /// The pieces between bytes that are one ASCII character, be they empty.
+    ///
+    /// Swift's own `split` sees characters, of which a slash with an accent behind it is one.
+    package func split(atEach separator: Unicode.Scalar, most: Int = .max) -> [Substring] {
+        self.utf8.split(separator: UInt8(ascii: separator), maxSplits: most - 1, omittingEmptySubsequences: false)
+            .map { Substring(decoding: $0, as: UTF8.self) }
+    }
+
     /// The text with A to Z lowered and nothing else changed.
     @inlinable package var loweredASCII: String {
         self.withUTF8Bytes { bytes in

@@ -36,8 +36,8 @@ extension [QueryItem] {
     /// Reads a raw query; nil where an escape is malformed or not UTF-8.
     package init?(encoded query: some StringProtocol) {
         self = []
-        for pair in query.split(separator: "&") {
-            let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        for pair in query.split(atEach: "&") where !pair.isEmpty {
+            let halves = pair.split(atEach: "=", most: 2)
             guard let name = PercentEncoding.decode(halves[0], plusIsBlank: true) else { return nil }
             guard halves.count == 2 else {
                 self.append(QueryItem(name))

@@ -486,7 +486,7 @@ final class RecordingSigner: OSSRequestSigner {
     // MARK: Answers that are none
 
     @Test(arguments: [
-        "key", "uploadId", "partNumber", "missing", "scheme", "normalisation",
+        "key", "uploadId", "partNumber", "missing", "scheme", "normalisation", "normalised ID",
     ])
     func `A URL of another request is not used`(wrong: String) async throws {
         let transport = ScriptedTransport([.reply(headers: ["ETag": "\"E\""])])
@@ -495,9 +495,10 @@ final class RecordingSigner: OSSRequestSigner {
             var url = request.url
             switch wrong {
             case "key": url = url.replacing("caf", with: "x/caf")
-            case "uploadId": url = url.replacing("uploadId=U", with: "uploadId=V")
+            case "uploadId": url = url.replacing("uploadId=%C3%9C", with: "uploadId=V")
+            case "normalised ID": url = url.replacing("uploadId=%C3%9C", with: "uploadId=U%CC%88")
             case "partNumber": url = url.replacing("partNumber=3", with: "partNumber=4")
-            case "missing": url = url.prefix { $0 != "?" } + "?uploadId=U"
+            case "missing": url = url.prefix { $0 != "?" } + "?uploadId=%C3%9C"
             case "scheme": url = url.replacing("https:", with: "file:")
             default: url = url.replacing("%C3%A9", with: "e%CC%81")
             }
@@ -506,13 +507,14 @@ final class RecordingSigner: OSSRequestSigner {
         let client = try OSSClient(
             endpoint: "https://oss-cn-hangzhou.aliyuncs.com", region: nil, authority: .signer(signer),
             configuration: .init(), transport: transport, surroundings: Waits().surroundings)
-        let upload = OSSMultipartUpload(bucket: "media", key: key, uploadID: "U")
+        let upload = OSSMultipartUpload(bucket: "media", key: key, uploadID: "\u{DC}")
         let error = try await failure {
             _ = try await client.uploadPart(
                 .init(upload: upload, partNumber: 3, body: .bytes([1]), isLastPart: true))
         }
         #expect(error.code == .signerFailed)
-        let name = ["missing": "partNumber", "normalisation": "key"][wrong] ?? wrong
+        let name =
+            ["missing": "partNumber", "normalisation": "key", "normalised ID": "uploadId"][wrong] ?? wrong
         #expect(error.message.contains("its \(name) is another"))
         #expect(!String(reflecting: error).contains("very-secret"))
         #expect(signer.requests.count == 1)

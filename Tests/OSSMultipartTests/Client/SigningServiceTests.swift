@@ -87,7 +87,9 @@ import Testing
             (service, try self.request(headers: ["X-OSS-Date": "c"])),
             (service, try self.request(headers: ["x-oss-security-token": "c"])),
             (old, try self.request(key: "k?acl")),
+            (old, try self.request(key: "k?\u{301}acl")),
             (old, try self.request("GET", query: ["versionId": "V&acl"])),
+            (old, try self.request("GET", query: ["versionId": "V&\u{301}acl"])),
         ]
         for (service, request) in wrong {
             let error = try await failure { _ = try await service.sign(request) }

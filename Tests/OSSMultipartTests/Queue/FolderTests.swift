@@ -62,6 +62,17 @@ import Testing
         }
     }
 
+    @Test func `A pattern with a slash is one of paths, whatever stands behind the slash`() async throws {
+        try await self.withTree { path in
+            let accent = "\u{301}film"
+            _ = try TestFile(path + "/sub/" + accent, [1])
+            var folder = OSSFolder(URL(filePath: path))
+            folder.include = ["sub/\u{301}*"]
+            let files = try await folder.listing().files
+            #expect(files == ["sub/" + accent])
+        }
+    }
+
     @Test func `Symbolic links are passed over and told, or followed without end`() async throws {
         try await self.withTree { path in
             try self.link("a.txt", path + "/link.txt")

@@ -315,6 +315,25 @@ private struct HoldingMiddleware: OSSMiddleware {
         }
     }
 
+    @Test func `A manifest knows keys by their bytes: what looks the same is not stored yet`() async throws {
+        try await withLocalServer { fixture in
+            let file = try fixture.file(size: 10)
+            let items = ["\u{e9}", "e\u{301}"].map {
+                OSSUploadQueue.Item(.file(file.url), to: .init(bucket: LocalFixture.bucket, key: $0))
+            }
+            fixture.server.faults.add(
+                .init(
+                    .respond(status: 403, code: "AccessDenied"), operation: "PutObject", key: "e\u{301}",
+                    occurrences: 1...1))
+            let queue = OSSUploadQueue(uploader: fixture.uploader())
+            let first = try await queue.upload(items, manifest: "batch")
+            #expect(first.failed.count == 1)
+            let result = try await queue.upload(items, manifest: "batch")
+            #expect(result.files.map(\.wasStoredBefore) == [true, false])
+            #expect(try await fixture.object("e\u{301}") == file.bytes)
+        }
+    }
+
     @Test func `Sources that show nothing of themselves are sent again`()
         async throws
     {
