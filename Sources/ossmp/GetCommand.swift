@@ -69,6 +69,9 @@ struct GetCommand {
             path += (path.hasSuffix("/") ? "" : "/") + address.name
         }
         switch self.kind(of: path) {
+        case nil where self.isLink(path):
+            // The file would take the link's place, and not be where it leads.
+            throw UsageError("\(path) is a link to nothing: make the file that it leads to, or remove it")
         case nil: return .file(path)
         // Behind a link lies the file that is meant.
         case S_IFREG?: return .file(self.resolved(path))
@@ -86,6 +89,12 @@ struct GetCommand {
         var status = stat()
         // SAFETY: the pointer is to this frame's value.
         return unsafe stat(path, &status) == 0 ? status.st_mode & S_IFMT : nil
+    }
+
+    private static func isLink(_ path: String) -> Bool {
+        var status = stat()
+        // SAFETY: as above.
+        return unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
     }
 
     private static func resolved(_ path: String) -> String {

@@ -180,6 +180,12 @@ import Testing
             #expect(try FileStatus.of(path: "/dev/null").kind == .characterDevice)
             #expect(try await fixture.run(["get", "oss://media/k", "/dev/full"]).code == 1)
             #expect(try self.names(folder) == ["file", "link"])
+            try FileManager.default.removeItem(atPath: folder + "/file")
+            let dangling = try await fixture.run(["get", "oss://media/k", folder + "/link"])
+            #expect(dangling.code == 2)
+            #expect(dangling.errors.contains("is a link to nothing"))
+            #expect(try self.names(folder) == ["link"])
+            #expect(try FileStatus.ofLink(path: folder + "/link").kind == .symbolicLink)
         }
     }
 
