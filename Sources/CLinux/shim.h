@@ -15,6 +15,7 @@
 #ifdef __linux__
 extern ssize_t preadv64v2(
     int descriptor, const struct iovec *_Nonnull vectors, int count, __off64_t offset, int flags);
+extern int pipe2(int *_Nonnull ends, int flags);
 extern int pthread_setname_np(pthread_t thread, const char *_Nonnull name);
 #endif
 
@@ -25,6 +26,17 @@ static inline void clinux_name_thread(const char *_Nonnull name) {
     (void)pthread_setname_np(pthread_self(), name);
 #else
     (void)name;
+#endif
+}
+
+/// pipe, with flags of open: with O_CLOEXEC a program that is begun in whatever moment has none of its ends. pipe2.
+static inline int clinux_pipe(int *_Nonnull ends, int flags) {
+#ifdef __linux__
+    return pipe2(ends, flags);
+#else
+    (void)ends, (void)flags;
+    errno = ENOSYS;
+    return -1;
 #endif
 }
 

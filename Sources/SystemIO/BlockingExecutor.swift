@@ -292,12 +292,12 @@ private final class ThreadPool: Sendable {
 
     // MARK: Threads
 
-    /// Where each thread keeps its worker.
-    private static let workerKey: pthread_key_t = {
+    /// Where each thread keeps its worker; nil where the process has no key left: then no thread is known for one of these, and
+    /// each call and step waits for its turn.
+    private static let workerKey: pthread_key_t? = {
         var key = pthread_key_t()
         // SAFETY: the key is ours. Without a destructor: the thread itself takes the worker away.
-        _ = unsafe pthread_key_create(&key, nil)
-        return key
+        return unsafe pthread_key_create(&key, nil) == 0 ? key : nil
     }()
 
     /// A worker and the pool that it is of.
@@ -314,7 +314,7 @@ private final class ThreadPool: Sendable {
 
     /// The worker of this thread, where it is one of this pool's.
     var currentWorker: Worker? {
-        guard let pointer = unsafe pthread_getspecific(Self.workerKey) else { return nil }
+        guard let key = Self.workerKey, let pointer = unsafe pthread_getspecific(key) else { return nil }
         // SAFETY: `live` has put it there, and takes it away before it lets go of it.
         let badge = unsafe Unmanaged<Badge>.fromOpaque(pointer).takeUnretainedValue()
         return unsafe badge.pool === self ? badge.worker : nil
@@ -322,7 +322,7 @@ private final class ThreadPool: Sendable {
 
     /// The pool that this thread is of, unless it is in a call.
     static var here: ThreadPool? {
-        guard let pointer = unsafe pthread_getspecific(Self.workerKey) else { return nil }
+        guard let key = Self.workerKey, let pointer = unsafe pthread_getspecific(key) else { return nil }
         // SAFETY: as above. The pool is there for as long as its thread runs.
         let badge = unsafe Unmanaged<Badge>.fromOpaque(pointer).takeUnretainedValue()
         return unsafe badge.worker.isInCall ? nil : badge.pool
@@ -366,10 +366,10 @@ private final class ThreadPool: Sendable {
         let worker = Worker(owesLook: true)
         let badge = Badge(worker, self)
         // SAFETY: the badge lives until this returns, and nobody finds it after that.
-        _ = unsafe pthread_setspecific(Self.workerKey, Unmanaged.passUnretained(badge).toOpaque())
+        if let key = Self.workerKey { _ = unsafe pthread_setspecific(key, Unmanaged.passUnretained(badge).toOpaque()) }
         let callbacks = self.work(worker, mayWait: true)
         // What is added from here on is no longer this thread's to look for.
-        _ = pthread_setspecific(Self.workerKey, nil)
+        if let key = Self.workerKey { _ = pthread_setspecific(key, nil) }
         withExtendedLifetime(badge) {}
         for callback in callbacks { callback() }
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPDX-FileCopyrightText: swift-oss-multipart authors
 
+internal import CLinux
 import Glibc
 
 /// A program that is run to its end for what it prints.
@@ -32,8 +33,7 @@ package enum ChildProcess {
         let program = arguments.first ?? ""
         var ends: [Int32] = [-1, -1]
         // SAFETY: the array holds the two numbers that the function writes.
-        guard unsafe pipe(&ends) == 0 else { throw SystemError(call: "pipe", path: program) }
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        guard unsafe clinux_pipe(&ends, O_CLOEXEC) == 0 else { throw SystemError(call: "pipe2", path: program) }
         let input = PosixFile(adopting: ends[0], path: program)
         var output: PosixFile? = PosixFile(adopting: ends[1], path: program)
         let process = try self.spawn(arguments, output: ends[1])
