@@ -306,16 +306,15 @@ import Testing
                 + #""sts_token":"OTHERTOKEN"}]}"#
             try Data(json.utf8).write(to: URL(filePath: fixture.folder + "/aliyun"))
             let script =
-                "#!/bin/sh\n"
-                + #"echo '{"AccessKeyId":"other-id","AccessKeySecret":"OTHERSECRET","SecurityToken":"OTHERTOKEN"}'"#
+                #"[ "$1" = now ] && echo '{"AccessKeyId":"other-id","AccessKeySecret":"OTHERSECRET","SecurityToken":"OTHERTOKEN"}'"#
                 + "\n"
             try Data(script.utf8).write(to: URL(filePath: fixture.folder + "/give"))
-            try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: fixture.folder + "/give")
             for options in [
                 [], ["--credentials", "ossutil"],
                 ["--credentials", "ossutil:\(fixture.folder)/config", "--profile", "b"],
                 ["--credentials", "aliyun:\(fixture.folder)/aliyun", "--profile", "y"],
-                ["--credentials", "process:\(fixture.folder)/give now"],
+                // Read by a shell: a file that a process begun meanwhile still has open for writing cannot be a program.
+                ["--credentials", "process:/bin/sh \(fixture.folder)/give now"],
             ] {
                 fixture.server.removeAllRequests()
                 let outcome = try await fixture.run(
