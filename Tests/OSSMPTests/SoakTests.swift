@@ -82,10 +82,11 @@ import Testing
             process.send(SIGKILL)
             let killed = try await process.outcome()
             if killed.signal != nil { ordeal.kills += 1 }
-            // It was done before the signal came; a run after that would rightly send everything again.
-            if killed.code == 0 { break }
+            // It was done before the signal came, be it that it had not ended yet; a run after that would rightly send everything
+            // again.
+            if killed.code == 0 || self.isDone(key, fixture) { break }
         }
-        guard !fixture.server.keys(bucket: "media").contains(key) || fixture.hasLeftovers else {
+        guard !self.isDone(key, fixture) else {
             #expect(try await fixture.object(key) == file.bytes, "\(ordeal.description)")
             return ordeal
         }
@@ -95,6 +96,11 @@ import Testing
         #expect(outcome.code == 0, "\(ordeal.description): \(outcome.text)")
         #expect(try await fixture.object(key) == file.bytes, "\(ordeal.description)")
         return ordeal
+    }
+
+    /// Whether the object is stored and nothing says that there is anything left to do.
+    private func isDone(_ key: String, _ fixture: ToolFixture) -> Bool {
+        fixture.server.keys(bucket: "media").contains(key) && !fixture.hasLeftovers
     }
 
     private func addFaults(_ ordeal: inout Ordeal, _ random: inout SoakRandom, _ fixture: ToolFixture) {
